@@ -75,7 +75,7 @@ impl Program {
     /// The command that makes a server known under a label, if this is skillwire.
     pub(crate) fn add_server(&self, label: &str, url: &str, home: &Path) -> Command {
         let mut command = Command::new(&self.command);
-        command.args(["server", "add", label, url]).env("SKILLWIRE_HOME", home);
+        command.args(["server", "add", label, url, "--no-connect"]).env("SKILLWIRE_HOME", home);
         command.stdin(Stdio::null());
         command
     }

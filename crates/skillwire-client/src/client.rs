@@ -1,10 +1,8 @@
 //! A client of one MCP server, of either era, over pipes or HTTP.
 
-use std::{
-    fmt,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::{fmt, sync::Arc};
 
+use parking_lot::RwLock;
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use skillwire_protocol::{Era, method, version::MODERN};
@@ -60,6 +58,7 @@ impl fmt::Debug for Client {
 
 impl Client {
     /// Connects to a server and finds out which era it speaks.
+    #[tracing::instrument(skip_all, fields(?endpoint))]
     pub async fn connect(endpoint: Endpoint, options: ClientOptions) -> Result<Self, ClientError> {
         let deadline = Instant::now() + options.connect_timeout;
         let again = endpoint.again();
@@ -68,7 +67,7 @@ impl Client {
         let greeted = timeout_at(deadline, handshake::greet(&connection)).await;
         let (connection, server) = match (greeted.map_err(|_| late.clone())?, again) {
             // Some legacy programs exit when the first message they receive is not `initialize`.
-            (Err(ClientError::Closed(_)), Some(endpoint)) => {
+            (Err(ClientError::Closed { .. }), Some(endpoint)) => {
                 let connection = Connection::open(endpoint, options)?;
                 let greeted = timeout_at(deadline, handshake::initialize(&connection)).await;
                 let server = greeted.map_err(|_| late)??;
@@ -76,6 +75,7 @@ impl Client {
             }
             (greeted, _) => (connection, greeted?),
         };
+        let server = server.masked(&connection);
         for oddity in &server.oddities {
             tracing::warn!("{oddity}");
         }
@@ -85,12 +85,13 @@ impl Client {
 
     /// Returns the server's latest description of itself.
     pub fn server(&self) -> Arc<ServerDescription> {
-        Arc::clone(&self.0.server.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.0.server.read())
     }
 
     /// Asks the server again what it offers; the new answer applies to every later request.
     ///
     /// A legacy server on pipes has one session, so its description does not change.
+    #[tracing::instrument(skip_all)]
     pub async fn rediscover(&self) -> Result<Arc<ServerDescription>, ClientError> {
         let connection = &self.0.connection;
         let server = match self.server().era {
@@ -98,15 +99,15 @@ impl Client {
             Era::Legacy if connection.has_sessions() => handshake::initialize(connection).await?,
             Era::Legacy => return Ok(self.server()),
         };
-        let server = Arc::new(server);
-        let mut current = self.0.server.write().unwrap_or_else(PoisonError::into_inner);
-        *current = Arc::clone(&server);
+        let server = Arc::new(server.masked(connection));
+        *self.0.server.write() = Arc::clone(&server);
         Ok(server)
     }
 
     /// Sends a request; dropping the future cancels it.
     ///
     /// If the server did not declare the method, this is an error and the client sends nothing.
+    #[tracing::instrument(skip_all, fields(method))]
     pub async fn request(
         &self,
         method: &str,
@@ -127,6 +128,7 @@ impl Client {
     /// This returns once the server has acknowledged the subscription. For a server that announces
     /// no changes, the stream is already at its end. A legacy server has one stream for all
     /// listeners, which may carry more changes than this caller asked for.
+    #[tracing::instrument(skip_all, fields(?interest))]
     pub async fn listen(
         &self,
         interest: Interest<'_>,
@@ -160,6 +162,7 @@ impl Client {
 
     /// Closes the connection; a server that the client started gets a grace period before it is
     /// killed.
+    #[tracing::instrument(skip_all)]
     pub async fn close(&self) {
         self.0.connection.close().await;
     }

@@ -14,14 +14,15 @@ use super::{
     changes::Changes,
     endpoint::{ClientOptions, Endpoint, Limits},
     error::ClientError,
-    http::Http,
+    masking::SecretMask,
     pipe::{Pipe, process::Process},
+    streamable_http::StreamableHttp,
 };
 
 /// The transport of a connection.
 pub(super) enum Transport {
     Pipe(Box<Pipe>),
-    Http(Arc<Http>),
+    Http(Arc<StreamableHttp>),
 }
 
 /// A transport, and the state that every message on it needs.
@@ -29,36 +30,52 @@ pub(super) struct Connection {
     pub(super) options: ClientOptions,
     transport: Transport,
     next_id: AtomicU64,
+    /// What the user configured for this server and the server must not show to others.
+    secrets: Arc<SecretMask>,
 }
 
 impl Connection {
     /// Opens a transport; for a server that is only a URL, this sends nothing yet.
     pub(super) fn open(endpoint: Endpoint, options: ClientOptions) -> Result<Self, ClientError> {
+        let secrets = Arc::new(SecretMask::of(&endpoint));
+        let over_http = |url: &str, headers: &[_], bearer| {
+            let patience = options.connect_timeout;
+            let http = StreamableHttp::new(url, headers, bearer, patience, Arc::clone(&secrets));
+            http.map(|http| Transport::Http(Arc::new(http)))
+        };
         let transport = match endpoint {
-            Endpoint::Command { program, args, env } => {
-                let (process, input, output) = Process::start(&program, &args, &env)?;
+            Endpoint::Command(command) => {
+                let (process, input, output) = Process::start(&command)?;
                 Transport::Pipe(Box::new(Pipe::new(
                     Box::new(input),
                     Box::new(output),
                     Some(process),
                 )))
             }
-            Endpoint::Http { url, headers } => {
-                Transport::Http(Arc::new(Http::new(&url, &headers, None, options.connect_timeout)?))
-            }
-            Endpoint::LoggedIn { url, headers, bearer } => {
-                let patience = options.connect_timeout;
-                Transport::Http(Arc::new(Http::new(&url, &headers, Some(bearer), patience)?))
-            }
-            Endpoint::Web(_) => {
-                let problem = "a web origin with skills is no MCP server";
-                return Err(ClientError::Unreachable(problem.to_owned()));
-            }
+            Endpoint::Http { url, headers } => over_http(&url, &headers, None)?,
+            Endpoint::LoggedIn { url, headers, bearer } => over_http(&url, &headers, Some(bearer))?,
             Endpoint::Pipes { input, output } => {
                 Transport::Pipe(Box::new(Pipe::new(input, output, None)))
             }
         };
-        Ok(Self { options, transport, next_id: AtomicU64::new(1) })
+        Ok(Self { options, transport, next_id: AtomicU64::new(1), secrets })
+    }
+
+    /// Returns text of the server with configured secrets masked.
+    pub(super) fn masked(&self, text: &str) -> String {
+        self.secrets.mask(text)
+    }
+
+    /// Finishes the error of an exchange: adds the last words of a server process that ended, and
+    /// masks configured secrets.
+    async fn explained<T>(&self, outcome: Result<T, ClientError>) -> Result<T, ClientError> {
+        let Err(mut error) = outcome else { return outcome };
+        if let (ClientError::Closed { stderr, .. }, Transport::Pipe(pipe)) =
+            (&mut error, &self.transport)
+        {
+            *stderr = pipe.last_words().await;
+        }
+        Err(error.masked(&self.secrets))
     }
 
     /// Creates a request without sending it.
@@ -81,7 +98,8 @@ impl Connection {
             }
         };
         let late = |_| Err(ClientError::Timeout(limits.timeout));
-        timeout(limits.timeout, answer).await.unwrap_or_else(late).map(RawAnswer)
+        let answer = timeout(limits.timeout, answer).await.unwrap_or_else(late).map(RawAnswer);
+        self.explained(answer).await
     }
 
     /// Sends a notification of the legacy era.
@@ -91,13 +109,14 @@ impl Connection {
         method: &str,
     ) -> Result<(), ClientError> {
         let text = json!({ "jsonrpc": "2.0", "method": method }).to_string();
-        match &self.transport {
+        let sent = match &self.transport {
             Transport::Pipe(pipe) => {
                 pipe.speak_legacy();
                 pipe.notify(text).await
             }
             Transport::Http(http) => http.notify(version, text).await,
-        }
+        };
+        self.explained(sent).await
     }
 
     /// Opens a modern subscription and waits until the server has acknowledged it.
@@ -109,7 +128,8 @@ impl Connection {
             }
         };
         let late = |_| Err(ClientError::Timeout(limits.timeout));
-        timeout(limits.timeout, opened).await.unwrap_or_else(late)
+        let opened = timeout(limits.timeout, opened).await.unwrap_or_else(late);
+        self.explained(opened).await
     }
 
     /// Subscribes to the changes that a legacy server announces.
@@ -118,13 +138,14 @@ impl Connection {
         version: &'static str,
         limits: Limits,
     ) -> Result<Changes, ClientError> {
-        match &self.transport {
+        let opened = match &self.transport {
             Transport::Pipe(pipe) => pipe.overhear(),
             Transport::Http(http) => {
                 let late = |_| Err(ClientError::Timeout(limits.timeout));
                 timeout(limits.timeout, http.overhear(version)).await.unwrap_or_else(late)
             }
-        }
+        };
+        self.explained(opened).await
     }
 
     /// Closes the connection and ends the server if the client started it.
@@ -138,7 +159,7 @@ impl Connection {
     /// Returns the last output on standard error of a server that the client started.
     pub(super) fn stderr(&self) -> String {
         match &self.transport {
-            Transport::Pipe(pipe) => pipe.stderr(),
+            Transport::Pipe(pipe) => self.masked(&pipe.stderr()),
             Transport::Http(_) => String::new(),
         }
     }

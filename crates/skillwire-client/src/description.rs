@@ -8,7 +8,7 @@ use skillwire_core::{
 };
 use skillwire_protocol::{Era, SKILLS_EXTENSION, meta, truncated};
 
-use super::error::ClientError;
+use super::{connection::Connection, error::ClientError};
 
 /// The JSON limits of a declaration; a deeper or larger one is not read.
 const LIMITS: JsonLimits = JsonLimits { depth: 32, nodes: 10_000 };
@@ -108,6 +108,18 @@ impl Described {
 }
 
 impl ServerDescription {
+    /// Masks configured secrets in the texts that people or models may see.
+    pub(super) fn masked(self, connection: &Connection) -> Self {
+        let mask = |text: String| connection.masked(&text);
+        Self {
+            instructions: self.instructions.map(mask),
+            claimed_name: self.claimed_name.map(mask),
+            claimed_version: self.claimed_version.map(mask),
+            oddities: self.oddities.into_iter().map(mask).collect(),
+            ..self
+        }
+    }
+
     /// Returns one digest over the server's declaration and its claimed identity.
     pub fn fingerprint(&self) -> Digest {
         let Self { protocol_version, claimed_name, claimed_version, capabilities, .. } = self;

@@ -124,5 +124,5 @@ pub(super) async fn initialize(connection: &Connection) -> Result<ServerDescript
 }
 
 fn limits(connection: &Connection) -> Limits {
-    Limits { bytes: DESCRIPTION_BYTES, timeout: connection.options.connect_timeout }
+    Limits::default().with_bytes(DESCRIPTION_BYTES).with_timeout(connection.options.connect_timeout)
 }

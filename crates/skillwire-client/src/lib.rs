@@ -27,27 +27,30 @@ mod description;
 mod endpoint;
 mod error;
 mod handshake;
-mod http;
+mod http_client;
 mod incoming;
 mod login;
+mod masking;
 #[cfg(feature = "oauth")]
 pub mod oauth;
 mod pipe;
 mod secret;
+mod streamable_http;
 mod task;
-#[cfg(feature = "tls")]
-mod tls;
 mod web;
 
 pub use self::{
     bearer::Bearer,
     changes::{Change, Changes, Interest},
     client::{Client, RawAnswer},
-    config::{HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer, WellKnownOrigin},
+    config::{
+        HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer, UnsetVariable,
+        WellKnownOrigin, expand,
+    },
     description::{ServerDescription, SkillsOffer},
-    endpoint::{ClientOptions, Endpoint, Limits},
-    error::ClientError,
+    endpoint::{ClientOptions, CommandEndpoint, Endpoint, Limits},
+    error::{Cause, ClientError},
     login::{LockedLogin, Login, LoginStore},
     secret::Secret,
-    web::{FetchedContent, InvalidOrigin, WebOrigin},
+    web::{FetchedContent, InvalidOrigin, WebClient, WebOrigin},
 };

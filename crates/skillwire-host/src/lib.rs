@@ -33,7 +33,8 @@ mod contents;
 mod page;
 
 pub use skillwire_client::{
-    Changes, ClientError, ClientOptions, Endpoint, Interest, Secret, ServerDescription, WebOrigin,
+    Changes, ClientError, ClientOptions, CommandEndpoint, Endpoint, Interest, Secret,
+    ServerDescription, WebOrigin,
 };
 pub use skillwire_trust::{
     Action, Answer, AnsweredReview, Approval, ApprovalBinding, ApprovalCard, ApprovalReview,
@@ -50,7 +51,7 @@ pub use self::{
         DirectoryChild, Discovered, ExportedFile, FileComparison, FreshEntry, FreshListing, Host,
         HostBuilder, Inspected, Loaded, Relay, ResourceContent, SkillDecision,
     },
-    remote::Listing,
+    remote::{Listing, OriginAddress},
     system_clock::SystemClock,
     window::{Child, DynamicContent, FileContent, FileForModel, FirstSeen, ToolCall, Window},
 };

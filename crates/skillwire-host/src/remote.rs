@@ -1,5 +1,6 @@
 //! One server: connected when needed, listed once while that is fresh, asked for skills by name.
 
+mod address;
 mod draft;
 mod listing;
 mod memory;
@@ -18,9 +19,10 @@ use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Map, Value};
 use skillwire_core::{ResourceUri, SkillUri};
 use skillwire_protocol::{Era, ErrorCode, method};
+use tokio::time::{Instant, timeout_at};
 
 use skillwire_client::{
-    Client, ClientError, ClientOptions, Endpoint, Limits, RawAnswer, WebOrigin,
+    Client, ClientError, ClientOptions, Endpoint, Limits, RawAnswer, WebClient,
 };
 use skillwire_dialects::{
     Dialect, EntryAge, FetchRoute, OfferedSkill, SkillOffer,
@@ -31,9 +33,9 @@ use skillwire_trust::{
     Remedy, ServerLabel, SkillId, UnreadSkill,
 };
 
-pub use self::listing::Listing;
 pub(crate) use self::listing::{Collecting, Trouble};
 use self::named::NamedEntries;
+pub use self::{address::OriginAddress, listing::Listing};
 use crate::{
     contents::Content,
     dialect::{
@@ -45,6 +47,9 @@ use crate::{
 
 /// The delays before the host retries after an internal error of the server.
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
+
+/// How long after its deadline a listing may still return the pages it has.
+const DEADLINE_GRACE: Duration = Duration::from_millis(250);
 
 struct Held {
     listing: Arc<Listing>,
@@ -65,7 +70,7 @@ pub(crate) struct Remote {
     legacy: AtomicBool,
     archives: OpenedArchives,
     /// The web origin, if this is a web site and not an MCP server.
-    web: Option<WebOrigin>,
+    web: Option<WebClient>,
     endpoint: Mutex<Option<Endpoint>>,
     options: ClientOptions,
     policy: Arc<Policy>,
@@ -85,21 +90,22 @@ pub(crate) struct Remote {
 impl Remote {
     pub(crate) fn new(
         label: ServerLabel,
-        endpoint: Endpoint,
+        address: OriginAddress,
         options: ClientOptions,
         policy: Arc<Policy>,
         clock: Arc<dyn Clock>,
         dialects: Arc<dyn DialectMemory>,
     ) -> Self {
+        let (endpoint, web) = match address {
+            OriginAddress::Server(endpoint) => (Some(endpoint), None),
+            OriginAddress::Web(origin) => (None, Some(WebClient::new(origin))),
+        };
         Self {
             label,
             legacy: AtomicBool::new(false),
             archives: OpenedArchives::default(),
-            web: match &endpoint {
-                Endpoint::Web(web) => Some(web.clone()),
-                _ => None,
-            },
-            endpoint: Mutex::new(Some(endpoint)),
+            web,
+            endpoint: Mutex::new(endpoint),
             options,
             policy,
             clock,
@@ -112,7 +118,7 @@ impl Remote {
         }
     }
 
-    pub(crate) fn web(&self) -> Option<&WebOrigin> {
+    pub(crate) fn web(&self) -> Option<&WebClient> {
         self.web.as_ref()
     }
 
@@ -136,7 +142,7 @@ impl Remote {
             return Ok(client.clone());
         }
         let endpoint = self.open()?;
-        let client = Client::connect(endpoint, self.options.clone()).await;
+        let client = Box::pin(Client::connect(endpoint, self.options.clone())).await;
         let client = client.map_err(|error| self.refuse(&error))?;
         *held = Some(client.clone());
         Ok(client)
@@ -160,7 +166,7 @@ impl Remote {
         limits: Limits,
     ) -> Result<RawAnswer, ClientError> {
         let answer = client.request(method, params, limits).await;
-        if matches!(answer, Err(ClientError::Closed(_))) {
+        if matches!(answer, Err(ClientError::Closed { .. })) {
             self.client.lock().await.take();
         }
         answer
@@ -171,7 +177,13 @@ impl Remote {
         let mut endpoint = self.endpoint.lock();
         let again = endpoint.as_ref().and_then(Endpoint::reopen);
         again.or_else(|| endpoint.take()).ok_or_else(|| {
-            Refusal::new(Reason::ServerUnreachable).about(&self.label).actual("closed pipes")
+            let refusal = Refusal::new(Reason::ServerUnreachable).about(&self.label);
+            let is_web = self.web.is_some();
+            refusal.actual(if is_web {
+                "a web site, which is no MCP server"
+            } else {
+                "closed pipes"
+            })
         })
     }
 
@@ -197,15 +209,38 @@ impl Remote {
 
     /// Returns the listing, or a new one if it is stale; concurrent callers share one.
     pub(crate) async fn list(&self) -> Result<Arc<Listing>, Refusal> {
+        self.list_within(self.policy.budgets.listing_time).await
+    }
+
+    /// Returns the listing, or a new one if it is stale, as far as the server sends it in this time.
+    pub(crate) async fn list_within(&self, time: Duration) -> Result<Arc<Listing>, Refusal> {
         if let Some(fresh) = self.fresh_listing() {
             return Ok(fresh);
         }
+        let deadline = Instant::now() + time;
+        // A listing ends itself at the deadline and keeps the pages it has. Waiting for another
+        // caller's listing, or for a connection, is ended from here a little later. The future is
+        // boxed because it holds those of every dialect.
+        let listed = timeout_at(deadline + DEADLINE_GRACE, Box::pin(self.list_by(deadline))).await;
+        listed.unwrap_or_else(|_| {
+            Err(Refusal::new(Reason::ServerTimeout)
+                .about(&self.label)
+                .expected(format!("a listing within {time:?}"))
+                .actual("none yet"))
+        })
+    }
+
+    async fn list_by(&self, deadline: Instant) -> Result<Arc<Listing>, Refusal> {
         let _listing = self.lister.lock().await;
         // Another caller may have listed the server while this one waited for the lock.
         if let Some(fresh) = self.fresh_listing() {
             return Ok(fresh);
         }
-        let (listing, lifetime) = self.list_anew().await?;
+        let (listing, mut lifetime) = self.list_anew(deadline).await?;
+        // The next caller may have more time than this one.
+        if listing.truncated.as_ref().is_some_and(|why| why.reason == Reason::ServerTimeout) {
+            lifetime = Duration::ZERO;
+        }
         self.named.clear();
         let listing = Arc::new(listing);
         let fresh_until = self.clock.elapsed() + lifetime;
@@ -214,12 +249,12 @@ impl Remote {
     }
 
     /// Lists the server again, beginning with the dialect it used before.
-    async fn list_anew(&self) -> Result<(Listing, Duration), Refusal> {
+    async fn list_anew(&self, deadline: Instant) -> Result<(Listing, Duration), Refusal> {
         if let Some(web) = &self.web {
             return dialect::list_web_origin(self, web).await;
         }
         let client = self.client().await?;
-        let ladder = Ladder::new(self, client.server(), self.allows_legacy());
+        let ladder = Ladder::new(self, client.server(), self.allows_legacy(), deadline);
         let (listing, lifetime) = ladder.climb(self.recall_dialect(&client)).await?;
         if let Some(dialect) = listing.dialect {
             self.remember_dialect(&client, dialect);
@@ -440,7 +475,8 @@ impl Remote {
         let answer = answer.map_err(|error| match error {
             error if error.is_unknown_method() => Trouble::NoMethod(self.refuse(&error).about(&id)),
             error if error.is_not_found() => {
-                Refusal::new(Reason::SkillNotFound).about(&id).actual(error).into()
+                let refusal = Refusal::new(Reason::SkillNotFound).about(&id).actual(&error);
+                refusal.server_text(error.server_text()).into()
             }
             error => self.refuse(&error).about(&id).into(),
         })?;
@@ -489,7 +525,8 @@ impl Remote {
                     return Err(Refusal::new(Reason::FileMissing)
                         .about(&self.label)
                         .file(uri)
-                        .actual(error));
+                        .actual(&error)
+                        .server_text(error.server_text()));
                 }
                 Err(error) => match delays.next().filter(|_| is_internal(&error)) {
                     Some(delay) => tokio::time::sleep(delay).await,
@@ -525,7 +562,7 @@ impl Remote {
 
     pub(crate) fn limits(&self) -> Limits {
         let budgets = self.policy.budgets;
-        Limits { bytes: budgets.answer_bytes, timeout: budgets.answer_time }
+        Limits::default().with_bytes(budgets.answer_bytes).with_timeout(budgets.answer_time)
     }
 
     pub(crate) fn spend(&self, bytes: usize) -> Result<(), Refusal> {
@@ -539,13 +576,11 @@ impl Remote {
 
     /// Converts an error of the connection to a refusal, without repeating anything secret.
     pub(crate) fn refuse(&self, error: &ClientError) -> Refusal {
-        if let ClientError::LoginRequired(_) = error {
-            return Refusal::new(Reason::LoginRequired)
-                .about(&self.label)
-                .actual(error)
-                .remedy(Remedy::LogIn(self.label.clone()));
-        }
         let reason = match error {
+            ClientError::LoginRequired(_) => Reason::LoginRequired,
+            ClientError::TokenRefused => Reason::TokenRefused,
+            ClientError::Certificate { .. } => Reason::CertificateUntrusted,
+            ClientError::Forbidden(_) => Reason::AddressForbidden,
             ClientError::Timeout(_) => Reason::ServerTimeout,
             ClientError::TooLarge(_) => Reason::ResponseTooLarge,
             ClientError::Protocol(_) => Reason::ProtocolError,
@@ -553,10 +588,18 @@ impl Remote {
             ClientError::InputRequired => Reason::InputRequired,
             _ => Reason::ServerUnreachable,
         };
-        let refusal = Refusal::new(reason).about(&self.label);
+        let refusal = Refusal::new(reason).about(&self.label).server_text(error.server_text());
+        let label = || self.label.clone();
         match error {
             // The reason already says that the server cannot be reached.
-            ClientError::Unreachable(detail) => refusal.actual(detail).remedy(Remedy::StartServer),
+            ClientError::Unreachable { problem, .. } => {
+                refusal.actual(problem).remedy(Remedy::StartServer)
+            }
+            ClientError::Certificate { problem, .. } => {
+                refusal.actual(problem).remedy(Remedy::TrustCertificate)
+            }
+            ClientError::LoginRequired(_) => refusal.actual(error).remedy(Remedy::LogIn(label())),
+            ClientError::TokenRefused => refusal.remedy(Remedy::ReplaceToken(label())),
             ClientError::Protocol(detail) => refusal.actual(detail),
             other => refusal.actual(other),
         }
@@ -572,7 +615,7 @@ impl SkillServer for Remote {
         &self.policy
     }
 
-    fn web(&self) -> Option<&WebOrigin> {
+    fn web(&self) -> Option<&WebClient> {
         self.web.as_ref()
     }
 
@@ -603,9 +646,9 @@ impl SkillServer for Remote {
 }
 
 impl ListReleased for Remote {
-    async fn list_released(&self) -> Result<(Listing, Duration), Trouble> {
+    async fn list_released(&self, deadline: Instant) -> Result<(Listing, Duration), Trouble> {
         let client = self.client().await?;
-        self.fetch_listing(&client).await
+        self.fetch_listing(&client, deadline).await
     }
 }
 

@@ -31,6 +31,7 @@ impl Logins {
     }
 
     /// Returns the login to a server, if there is one.
+    #[tracing::instrument(skip_all, fields(%label))]
     pub fn load(&self, label: &ServerLabel) -> Result<Option<Login>, StoreError> {
         let Some(folder) = Folder::find(&self.folder)? else { return Ok(None) };
         let name = file_name(label);
@@ -44,11 +45,13 @@ impl Logins {
     }
 
     /// Saves a login in place of the previous one.
+    #[tracing::instrument(skip_all, fields(%label))]
     pub fn save(&self, label: &ServerLabel, login: &Login) -> Result<(), StoreError> {
         self.locked(label)?.save(login)
     }
 
     /// Removes a login; returns whether there was one.
+    #[tracing::instrument(skip_all, fields(%label))]
     pub fn remove(&self, label: &ServerLabel) -> Result<bool, StoreError> {
         let Some(folder) = Folder::find(&self.folder)? else { return Ok(false) };
         let name = file_name(label);

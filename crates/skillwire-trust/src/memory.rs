@@ -42,8 +42,7 @@ impl RecordStore for MemoryRecords {
         let mut record = records.get(id).cloned().unwrap_or_else(|| Record::new(id.clone()));
         change(&mut record);
         if record.id != *id {
-            let problem = "is the record of another skill".to_owned();
-            return Err(StoreError { place: id.to_string(), problem });
+            return Err(StoreError::new(id.to_string(), "is the record of another skill"));
         }
         records.insert(id.clone(), record.clone());
         Ok(record)
@@ -115,7 +114,7 @@ impl Cache for MemoryCache {
         let size = file.bytes().len() as u64;
         if size > self.bound {
             let problem = format!("keeps at most {} bytes", self.bound);
-            return Err(StoreError { place: "the cache in memory".to_owned(), problem });
+            return Err(StoreError::new("the cache in memory", problem));
         }
         let key = (file.skill().clone(), file.listed().digest);
         let mut kept = self.kept.lock();

@@ -60,6 +60,9 @@ pub struct Budgets {
     pub listing_time: Duration,
     /// The most bytes of one page or entry.
     pub answer_bytes: usize,
+    /// The longest time that the listing of all servers together may take. A server that is not
+    /// listed by then is reported, and the others do not wait for it.
+    pub discovery_time: Duration,
     /// The longest time one answer may take.
     pub answer_time: Duration,
     /// The most bytes of files read from one server in one session.
@@ -74,6 +77,7 @@ impl Default for Budgets {
             listing_bytes: 1 << 30,
             listing_time: Duration::from_mins(2),
             answer_bytes: 16 << 20,
+            discovery_time: Duration::from_secs(10),
             answer_time: Duration::from_secs(30),
             session_bytes: 512 << 20,
         }

@@ -1,6 +1,6 @@
 //! What the host remembers about a skill that it asked the user about.
 
-use std::time::SystemTime;
+use std::{io, sync::Arc, time::SystemTime};
 
 use skillwire_core::{ContentSet, Digest};
 
@@ -77,11 +77,36 @@ pub trait RecordStore: Send + Sync {
 }
 
 /// The error for state that cannot be read or written.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("`{place}` {problem}")]
+#[non_exhaustive]
 pub struct StoreError {
     /// The place, in words that the user knows.
     pub place: String,
     /// What is wrong, as a clause that follows the place.
     pub problem: String,
+    /// The error of the system.
+    pub source: Option<Arc<io::Error>>,
 }
+
+impl StoreError {
+    /// Creates an error from a place and a clause that follows it.
+    pub fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { place: place.into(), problem: problem.into(), source: None }
+    }
+
+    /// Keeps the error of the system that caused this one.
+    #[must_use]
+    pub fn caused_by(self, source: Option<Arc<io::Error>>) -> Self {
+        Self { source, ..self }
+    }
+}
+
+/// Two errors are equal if they say the same about the same place.
+impl PartialEq for StoreError {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.place, &self.problem) == (&other.place, &other.problem)
+    }
+}
+
+impl Eq for StoreError {}

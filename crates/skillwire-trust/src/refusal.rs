@@ -165,8 +165,14 @@ reasons! {
     NameAmbiguous = "name_ambiguous", Ambiguous;
     /// The server cannot be reached.
     ServerUnreachable = "server_unreachable", Unreachable;
+    /// The server's certificate is not trusted.
+    CertificateUntrusted = "certificate_untrusted", Unreachable;
+    /// A variable that the server's configuration names is not set.
+    VariableUnset = "variable_unset", Unreachable;
     /// The server wants a login.
     LoginRequired = "login_required", Unreachable;
+    /// The server refuses the configured token.
+    TokenRefused = "token_refused", Unreachable;
     /// Logging in to the server failed.
     LoginFailed = "login_failed", Unreachable;
     /// The server did not answer in time.
@@ -243,6 +249,12 @@ pub struct Refusal {
     /// What was there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual: Option<Box<str>>,
+    /// What the server itself wrote about its failure, with configured secrets masked.
+    ///
+    /// It is for people who look for the cause. A server could address a model with it, so nothing
+    /// that a model reads repeats it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_text: Option<Box<str>>,
     /// A possible cause or other advice, in a sentence that holds for every reader.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<Box<str>>,
@@ -260,6 +272,7 @@ impl Refusal {
             file: None,
             expected: None,
             actual: None,
+            server_text: None,
             hint: None,
             remedy: None,
         }
@@ -289,6 +302,12 @@ impl Refusal {
         Self { actual: Some(actual.to_string().into()), ..self }
     }
 
+    /// Sets what the server wrote about its failure.
+    #[must_use]
+    pub fn server_text(self, text: Option<&str>) -> Self {
+        Self { server_text: text.map(Into::into), ..self }
+    }
+
     /// Sets a possible cause or other advice, in place of a remedy.
     #[must_use]
     pub fn hint(self, hint: impl fmt::Display) -> Self {
@@ -311,6 +330,14 @@ impl Refusal {
             (None, hint) => hint.map(Into::into),
         };
         Self { hint, remedy: None, ..self.clone() }
+    }
+
+    /// Returns the refusal in our own words alone, for models: without anything that a server wrote
+    /// about its own failure, which could address the model.
+    #[must_use]
+    pub fn in_own_words(&self) -> Self {
+        let actual = self.actual.clone().filter(|_| self.class() != Class::Unreachable);
+        Self { actual, server_text: None, ..self.clone() }
     }
 
     /// Returns the class of the refusal.

@@ -32,8 +32,18 @@ pub enum Remedy {
     ListServers,
     /// Start or install the server, after checking its configuration.
     StartServer,
+    /// Make this machine trust the authority that issued the server's certificate.
+    TrustCertificate,
+    /// Give the variable a value.
+    SetVariable(String),
     /// Log in to the server.
     LogIn(ServerLabel),
+    /// Correct the token that is configured for the server.
+    ReplaceToken(ServerLabel),
+    /// Ask this server alone, which gives it more time.
+    AskServerAlone(ServerLabel),
+    /// Load the approved skill from the cache.
+    LoadOffline(SkillId),
     /// Configure a token instead of a login.
     ConfigureToken,
     /// Register this program at the authorization server by hand.

@@ -46,7 +46,7 @@ impl fmt::Display for RefusalText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let worded =
             self.0.worded(|remedy| remedies::sentence(remedy, |id| argument(&id.to_string())));
-        let Refusal { reason, subject, file, expected, actual, hint, .. } = &worded;
+        let Refusal { reason, subject, file, expected, actual, server_text, hint, .. } = &worded;
         write!(f, "{ERROR}error[{}]{ERROR:#}: {}", reason.code(), reason.meaning())?;
         if let Some(subject) = subject {
             write!(f, "\n  {FAINT}-->{FAINT:#} {}", one_line(&subject.to_string()))?;
@@ -59,6 +59,9 @@ impl fmt::Display for RefusalText<'_> {
         }
         if let Some(actual) = actual {
             write!(f, "\n  {FAINT}actual:{FAINT:#} {}", one_line(actual))?;
+        }
+        for line in server_text.as_deref().unwrap_or_default().lines() {
+            write!(f, "\n  {FAINT}server:{FAINT:#} {}", one_line(line))?;
         }
         if let Some(hint) = hint {
             write!(f, "\n{HELP}help:{HELP:#} {}", one_line(hint))?;

@@ -33,6 +33,24 @@ pub(crate) fn sentence(remedy: &Remedy, skill: impl Fn(&SkillId) -> String) -> S
         Remedy::StartServer => {
             "Start or install it; `skillwire server list` shows how it is reached.".to_owned()
         }
+        Remedy::TrustCertificate => {
+            "Set `SSL_CERT_FILE` to a PEM file with the certificates to trust, instead of those of \
+             this system."
+                .to_owned()
+        }
+        Remedy::SetVariable(name) => {
+            format!("Set `{name}` in the environment of `skillwire`, or write the value itself.")
+        }
+        Remedy::ReplaceToken(label) => format!(
+            "Correct the token in its file or in `servers.json`; `skillwire server list` shows \
+             `{label}`. Approvals stay."
+        ),
+        Remedy::AskServerAlone(label) => {
+            format!("`skillwire list --server {label}` waits longer for it.")
+        }
+        Remedy::LoadOffline(id) => {
+            format!("`skillwire load {} --offline` loads the approved copy.", skill(id))
+        }
         Remedy::LogIn(label) if cfg!(feature = "oauth") => {
             format!("`skillwire server login {label}` logs in.")
         }

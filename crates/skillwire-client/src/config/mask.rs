@@ -2,12 +2,11 @@
 
 use serde::Serializer;
 
+use crate::masking::MASK;
+
 /// Parts of names whose values are taken for secrets.
 const TELLING: [&str; 9] =
     ["token", "secret", "passw", "apikey", "api-key", "api_key", "auth", "credential", "bearer"];
-
-/// The text shown instead of a secret.
-const MASK: &str = "***";
 
 /// Masks the values in `--token X`, `--token=X`, `API_KEY=X` and `Authorization: X`, any single
 /// long word of letters and digits, and the parts of a URL before `@` and after `?`.
@@ -21,6 +20,17 @@ pub(super) fn arguments(args: &[String]) -> Vec<String> {
         follows_telling = flag && !arg.contains('=') && is_telling(arg);
     }
     shown
+}
+
+/// Returns the arguments, or the values in them, that [`arguments`] masks.
+pub(super) fn secrets(args: &[String]) -> Vec<String> {
+    let changed = args.iter().zip(arguments(args)).filter(|(arg, shown)| *arg != shown);
+    let secret = changed.map(|(arg, shown)| {
+        // `--token=X` is shown as `--token=***`; the secret is `X`.
+        let kept = shown.strip_suffix(MASK).and_then(|kept| arg.strip_prefix(kept));
+        kept.unwrap_or(arg).trim().to_owned()
+    });
+    secret.collect()
 }
 
 /// Returns the text without anything that acts on a terminal.

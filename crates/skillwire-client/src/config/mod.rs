@@ -1,6 +1,7 @@
 //! The user's configuration of how to reach a server.
 
 mod mask;
+mod variables;
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +12,13 @@ use std::{
 use fluent_uri::Uri;
 use serde::Serialize;
 
+pub use self::variables::{UnsetVariable, expand};
 use crate::{secret::Secret, web::WebOrigin};
+
+/// Returns the secrets among the arguments of a program, as far as their form shows them.
+pub(crate) fn secret_arguments(args: &[String]) -> Vec<String> {
+    mask::secrets(args)
+}
 
 /// The configuration of one server. Its printed and serialised forms show no secret.
 #[derive(Clone, PartialEq, Eq, Serialize)]
@@ -83,6 +90,8 @@ pub struct StdioServer {
     #[serde(serialize_with = "mask::serialize_arguments")]
     args: Vec<String>,
     env: BTreeMap<String, Secret>,
+    #[serde(rename = "cwd", skip_serializing_if = "Option::is_none")]
+    folder: Option<PathBuf>,
 }
 
 impl StdioServer {
@@ -108,7 +117,27 @@ impl StdioServer {
                 return Err(InvalidServer::new("`env` has a value with a NUL character"));
             }
         }
-        Ok(Self { command, args, env })
+        Ok(Self { command, args, env, folder: None })
+    }
+
+    /// Sets the folder in which the process is started. Without one, it is the folder in which the
+    /// user happens to be, so a relative path is refused.
+    pub fn in_folder(self, folder: Option<PathBuf>) -> Result<Self, InvalidServer> {
+        match &folder {
+            Some(folder) if !folder.is_absolute() => {
+                return Err(InvalidServer::new("`cwd` is not an absolute path"));
+            }
+            Some(folder) if folder.to_str().is_none() => {
+                return Err(InvalidServer::new("`cwd` is not Unicode"));
+            }
+            _ => {}
+        }
+        Ok(Self { folder, ..self })
+    }
+
+    /// Returns the folder in which the process is started, if it is a certain one.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
     }
 
     /// Returns the command.
@@ -134,6 +163,7 @@ impl fmt::Debug for StdioServer {
             .field("command", &self.command)
             .field("args", &mask::arguments(&self.args))
             .field("env", &self.env)
+            .field("folder", &self.folder)
             .finish()
     }
 }
@@ -202,6 +232,7 @@ impl HttpServer {
 
 /// The address of a server: `http` or `https`, with a host and without user name or fragment.
 ///
+/// It may hold variables such as `${HOST}`, which [`expand`] fills in.
 /// Its printed form leaves out the query, because some services expect a key there.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerUrl(String);
@@ -209,7 +240,13 @@ pub struct ServerUrl(String);
 impl ServerUrl {
     /// Parses a URL.
     pub fn parse(text: &str) -> Result<Self, InvalidServer> {
-        let uri = Uri::parse(text).map_err(|_| InvalidServer::new("`url` is not a URL"))?;
+        // A variable in the address has its value when the client connects, and not yet here.
+        if text.starts_with("${") {
+            return Ok(Self(text.to_owned()));
+        }
+        let filled = expand(text, |_| Some("variable".to_owned())).unwrap_or_default();
+        let uri =
+            Uri::parse(filled.as_str()).map_err(|_| InvalidServer::new("`url` is not a URL"))?;
         let scheme = uri.scheme().as_str();
         if !scheme.eq_ignore_ascii_case("https") && !scheme.eq_ignore_ascii_case("http") {
             return Err(InvalidServer::new("`url` is neither `http` nor `https`"));

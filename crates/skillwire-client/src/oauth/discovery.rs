@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use fluent_uri::Uri;
 use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationMetadata};
 use skillwire_protocol::truncated;
 use skillwire_trust::Remedy;
@@ -52,10 +51,7 @@ fn check(metadata: &AuthorizationMetadata, transport: &Transport) -> Result<(), 
     ];
     for (name, address) in addresses {
         let Some(address) = address else { continue };
-        let uri = Uri::parse(address.as_str());
-        let host = uri.as_ref().ok().and_then(|uri| Some(uri.authority()?.host().to_owned()));
-        let scheme = uri.as_ref().map_or("", |uri| uri.scheme().as_str());
-        if !host.is_some_and(|host| transport.may_reach(scheme, &host)) {
+        if !transport.may_reach(address) {
             let clause = format!("its `{name}` is neither `https` nor on the server's own machine");
             return Err(Problem::new(clause));
         }

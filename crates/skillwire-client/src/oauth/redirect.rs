@@ -79,11 +79,11 @@ impl Redirect {
 /// Answers one request; returns its outcome once the browser has the answer.
 async fn serve(stream: TcpStream, state: String) -> Option<Result<Answer, Problem>> {
     let (sender, mut receiver) = oneshot::channel();
-    let sender = std::sync::Mutex::new(Some(sender));
+    let sender = parking_lot::Mutex::new(Some(sender));
     let service = service_fn(|request: Request<Incoming>| {
         let outcome = outcome(&request, &state);
         let page = page(outcome.as_ref());
-        let mut sender = sender.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut sender = sender.lock();
         if let (Some(outcome), Some(sender)) = (outcome, sender.take()) {
             // The receiver lives as long as this function, so this cannot fail.
             let _ = sender.send(outcome);

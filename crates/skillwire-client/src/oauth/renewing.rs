@@ -76,8 +76,8 @@ impl StoredLogin {
         match renewal.await {
             Ok(Ok(token)) => Ok(token),
             Ok(Err(problem)) if problem.ended => Err(ClientError::LoginRequired(problem.clause)),
-            Ok(Err(problem)) => Err(ClientError::Unreachable(problem.clause)),
-            Err(_) => Err(ClientError::Unreachable("the token could not be renewed".to_owned())),
+            Ok(Err(problem)) => Err(ClientError::unreachable(problem.clause)),
+            Err(_) => Err(ClientError::unreachable("the token could not be renewed")),
         }
     }
 }

@@ -1,22 +1,19 @@
 //! The transport for the SDK's requests: checked addresses, no redirects, bounded responses.
 
-use std::{
-    sync::{Mutex, OnceLock, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, Uri};
 use http_body_util::Full;
+use parking_lot::Mutex;
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
 use serde::Deserialize;
-use tokio::time::timeout;
 
 use super::Problem;
 use crate::{
+    endpoint::Limits,
     error::ClientError,
-    http::{Sender, collect},
-    web::address::is_loopback,
+    http_client::{Destinations, HttpClient, Redirects, is_loopback},
 };
 
 /// The size limit for metadata, registrations and tokens.
@@ -27,11 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Sends requests for one login.
 pub(super) struct Transport {
-    /// Whether the server is on this machine. Only then may other addresses be on this machine.
-    loopback: bool,
-    connect_timeout: Duration,
-    plain: OnceLock<Sender>,
-    tls: OnceLock<Sender>,
+    client: HttpClient,
+    destinations: Destinations,
     /// The OAuth error code of the last refusal, if it had a plain one.
     error_code: Mutex<Option<String>>,
 }
@@ -40,66 +34,41 @@ impl Transport {
     /// Creates the transport for a server, whose address must be `https` or on this machine.
     pub(super) fn new(server: &str, connect_timeout: Duration) -> Result<Self, Problem> {
         let uri: Uri = server.parse().map_err(|_| Problem::new("the server's URL is malformed"))?;
-        let loopback = uri.host().is_some_and(is_loopback);
-        if uri.scheme_str() != Some("https") && !loopback {
-            return Err(Problem::new("the server is not at an `https` URL")
-                .hint("A token that is sent over `http` can be read on the way."));
-        }
-        Ok(Self {
-            loopback,
-            connect_timeout,
-            plain: OnceLock::new(),
-            tls: OnceLock::new(),
-            error_code: Mutex::default(),
-        })
+        // Other addresses may be on this machine only if the server is.
+        let this_machine = uri.host().is_some_and(is_loopback);
+        let destinations = Destinations::Confidential { this_machine };
+        destinations.check(&uri).map_err(|_| {
+            Problem::new("the server is not at an `https` URL")
+                .hint("A token that is sent over `http` can be read on the way.")
+        })?;
+        let client = HttpClient::new(destinations, connect_timeout);
+        Ok(Self { client, destinations, error_code: Mutex::default() })
     }
 
     /// Tells whether a token or a user may be sent to an address.
-    pub(super) fn may_reach(&self, scheme: &str, host: &str) -> bool {
-        match (is_loopback(host), scheme) {
-            (true, "http" | "https") => self.loopback,
-            (false, "https") => true,
-            _ => false,
-        }
+    pub(super) fn may_reach(&self, address: &str) -> bool {
+        address.parse().is_ok_and(|uri: Uri| self.destinations.check(&uri).is_ok())
     }
 
     /// Returns the error code of the authorization server's last refusal.
     pub(super) fn error_code(&self) -> Option<String> {
-        self.error_code.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn sender(&self, uri: &Uri) -> Result<&Sender, ClientError> {
-        let slot = if uri.scheme_str() == Some("http") { &self.plain } else { &self.tls };
-        if let Some(sender) = slot.get() {
-            return Ok(sender);
-        }
-        let sender = Sender::new(uri, self.connect_timeout)?;
-        Ok(slot.get_or_init(|| sender))
+        self.error_code.lock().clone()
     }
 
     async fn send(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, ClientError> {
-        let uri = request.uri();
-        if !self.may_reach(uri.scheme_str().unwrap_or_default(), uri.host().unwrap_or_default()) {
-            let why = "an address is neither `https` nor on the server's own machine";
-            return Err(ClientError::Unreachable(why.to_owned()));
+        let request = request.map(|body| Full::new(Bytes::from(body)));
+        let limits = Limits::default().with_bytes(MAX_BYTES).with_timeout(PATIENCE);
+        let response = self.client.fetch(request, limits, Redirects::Returned).await?;
+        if response.status().is_client_error() {
+            *self.error_code.lock() = error_code(response.body());
         }
-        let sender = self.sender(request.uri())?;
-        let response = sender.send(request.map(|body| Full::new(Bytes::from(body)))).await?;
-        let (head, body) = response.into_parts();
-        let body = collect(body, MAX_BYTES).await?;
-        if head.status.is_client_error() {
-            *self.error_code.lock().unwrap_or_else(PoisonError::into_inner) = error_code(&body);
-        }
-        Ok(Response::from_parts(head, body))
+        Ok(response.map(Into::into))
     }
 }
 
 impl OAuthHttpClient for Transport {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
-        Box::pin(async move {
-            let late = |_| Err(ClientError::Timeout(PATIENCE));
-            Ok(timeout(PATIENCE, self.send(request.request)).await.unwrap_or_else(late)?)
-        })
+        Box::pin(async move { Ok(self.send(request.request).await?) })
     }
 }
 
@@ -119,22 +88,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_go_to_https_and_to_this_machine_only_from_this_machine() {
+    fn a_token_is_not_sent_where_it_can_be_read_on_the_way() {
         let wait = Duration::from_secs(1);
-        let outside = Transport::new("https://skills.example.com/mcp", wait).unwrap();
-        let inside = Transport::new("http://127.0.0.1:1/mcp", wait).unwrap();
         assert!(Transport::new("http://skills.example.com/mcp", wait).is_err());
-        for (scheme, host, from_outside, from_inside) in [
-            ("https", "id.example.com", true, true),
-            ("http", "id.example.com", false, false),
-            ("http", "127.0.0.1", false, true),
-            ("https", "localhost", false, true),
-            ("http", "[::1]", false, true),
-            ("javascript", "127.0.0.1", false, false),
-            ("file", "", false, false),
-        ] {
-            assert_eq!(outside.may_reach(scheme, host), from_outside, "{scheme}://{host}");
-            assert_eq!(inside.may_reach(scheme, host), from_inside, "{scheme}://{host}");
+        let outside = Transport::new("https://skills.example.com/mcp", wait).unwrap();
+        assert!(outside.may_reach("https://id.example.com/token"));
+        for other in ["http://id.example.com/token", "https://localhost/token", "file:", ""] {
+            assert!(!outside.may_reach(other), "{other}");
         }
     }
 

@@ -125,6 +125,11 @@ impl Pipe {
         self.process.as_ref().map(Process::stderr).unwrap_or_default()
     }
 
+    /// Returns the last lines that a server process wrote to its standard error before it ended.
+    pub(super) async fn last_words(&self) -> Option<String> {
+        self.process.as_ref()?.last_words().await
+    }
+
     /// Closes the server's input, which asks it to exit, and kills it if it does not.
     pub(super) async fn close(&self, grace: Duration) {
         self.writer.stop();
@@ -220,7 +225,7 @@ async fn read_all(input: Box<dyn AsyncRead + Send + Unpin>, shared: Arc<Shared>)
             },
         }
         if noise > MAX_NOISE_LINES {
-            break "the server writes what are no messages";
+            break "the server wrote many lines to its standard output that are no messages";
         }
     };
     shared.pending.end(&ended(why));
@@ -262,7 +267,7 @@ impl Drop for UnderWay {
 }
 
 fn ended(why: &str) -> ClientError {
-    ClientError::Closed(why.to_owned())
+    ClientError::closed(why)
 }
 
 #[cfg(test)]

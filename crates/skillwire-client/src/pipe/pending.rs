@@ -1,10 +1,8 @@
 //! The requests in flight on pipes, and how the server's messages affect them.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::value::RawValue;
 use skillwire_protocol::{RequestId, method};
 use tokio::sync::{broadcast, oneshot};
@@ -63,7 +61,7 @@ impl Default for State {
 
 impl Pending {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Registers a waiting caller; fails if the connection has ended.

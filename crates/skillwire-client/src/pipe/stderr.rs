@@ -7,6 +7,12 @@ use skillwire_core::CharClasses;
 /// The most bytes that are kept.
 const MAX_TAIL_BYTES: usize = 16 * 1024;
 
+/// The most lines of an error.
+const MAX_LINES: usize = 8;
+
+/// The most characters of each of them.
+const MAX_LINE_CHARS: usize = 200;
+
 /// The last bytes of a stream.
 #[derive(Debug, Default)]
 pub(super) struct Tail(VecDeque<u8>);
@@ -35,6 +41,18 @@ impl Tail {
         }
         shown
     }
+
+    /// Returns the last lines that are not empty, shortened, for an error.
+    pub(super) fn last_lines(&self) -> String {
+        let shown = self.shown();
+        let lines: Vec<&str> = shown.lines().filter(|line| !line.trim().is_empty()).collect();
+        let last = &lines[lines.len().saturating_sub(MAX_LINES)..];
+        let shorten = |line: &&str| match line.char_indices().nth(MAX_LINE_CHARS) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => (*line).to_owned(),
+        };
+        last.iter().map(shorten).collect::<Vec<_>>().join("\n")
+    }
 }
 
 #[cfg(test)]
@@ -59,5 +77,20 @@ mod tests {
         let mut tail = Tail::default();
         tail.push("a\u{ad}b\u{61c}c\u{fffa}d".as_bytes());
         assert_eq!(tail.shown(), "a\\u{ad}b\\u{61c}c\\u{fffa}d");
+    }
+
+    #[test]
+    fn an_error_has_the_last_lines_shortened_and_safe_for_terminals_fu_02() {
+        let mut tail = Tail::default();
+        for n in 0..20 {
+            tail.push(format!("line {n}\n\n").as_bytes());
+        }
+        tail.push(format!("{}\x1b[2J\n", "x".repeat(1_000)).as_bytes());
+        tail.push(b"the end\x07");
+        let lines = tail.last_lines();
+        let lines: Vec<&str> = lines.lines().collect();
+        assert_eq!(lines.len(), MAX_LINES);
+        assert_eq!((lines[0], lines[MAX_LINES - 1]), ("line 14", "the end\\u{7}"));
+        assert!(lines.iter().all(|line| line.chars().count() <= MAX_LINE_CHARS + 1), "{lines:?}");
     }
 }

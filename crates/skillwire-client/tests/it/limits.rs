@@ -136,7 +136,7 @@ async fn a_server_that_never_answers_or_drips_runs_out_of_time_h_15() {
         let (slow, other) =
             (connect(&server, Way::Pipe(era)).await, connect(&honest, Way::Pipe(era)).await);
         for _ in 0..2 {
-            let limits = Limits { timeout: Duration::from_mins(10), ..Limits::default() };
+            let limits = Limits::default().with_timeout(Duration::from_mins(10));
             let mut asked = std::pin::pin!(slow.ask_within("ping", json!({}), limits));
             tokio::select! {
                 biased;

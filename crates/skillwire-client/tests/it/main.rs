@@ -40,7 +40,7 @@ impl Way {
 
     /// Options that name the era, so that the client need not find it out.
     fn options(self) -> ClientOptions {
-        ClientOptions { era: Some(self.era()), ..ClientOptions::default() }
+        ClientOptions::default().with_era(self.era())
     }
 }
 
@@ -105,10 +105,10 @@ impl Connected {
 
 /// Limits of this many bytes, and of a time that a test never reaches.
 fn bytes(bytes: usize) -> Limits {
-    Limits { bytes, ..Limits::default() }
+    Limits::default().with_bytes(bytes)
 }
 
 /// Limits of this much time.
 fn within(millis: u64) -> Limits {
-    Limits { timeout: Duration::from_millis(millis), ..Limits::default() }
+    Limits::default().with_timeout(Duration::from_millis(millis))
 }

@@ -221,7 +221,7 @@ async fn an_unreachable_server_is_said_to_be_so_hst_05() {
     let url = listening.url();
     drop(listening);
     let failed = Client::connect(at(url, &[]), ClientOptions::default()).await;
-    assert!(matches!(failed, Err(ClientError::Unreachable(_))), "{failed:?}");
+    assert!(matches!(failed, Err(ClientError::Unreachable { .. })), "{failed:?}");
 }
 
 #[tokio::test]
@@ -270,4 +270,34 @@ async fn a_server_that_asks_learns_nothing_hst_05() {
     server.send_message(sample);
     connected.ask("ping", json!({})).await.unwrap();
     assert_eq!(server.count("(response)"), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_repeats_the_users_token_does_not_show_it_sec_04() {
+    let echo = br#"{"jsonrpc":"2.0","id":$ID,"error":{"code":-32000,"message":"got Bearer hush-hush, not hush-hush2"}}"#;
+    for status in [200, 400] {
+        let server = server().on("ping", move |_, _| ScriptedReply::Status(status, echo.to_vec()));
+        let listening = server.http().await;
+        let endpoint = at(listening.url(), &[("Authorization", "Bearer hush-hush")]);
+        let client = Client::connect(endpoint, Way::ALL[2].options()).await.unwrap();
+        let error = client.request("ping", object(json!({})), Limits::default()).await.unwrap_err();
+        assert!(!format!("{error:?} {error}").contains("hush-hush"), "{error:?}");
+        assert_eq!(error.server_text(), Some("got ***, not ***2"));
+        assert_eq!(error.to_string(), "The server answered with error -32000.");
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_is_missing_and_one_that_is_wrong_are_told_apart_fu_09() {
+    let server = HostileServer::new()
+        .on("server/discover", |_, _| ScriptedReply::Status(401, b"who are you".to_vec()));
+    let listening = server.http().await;
+    for (headers, expected) in [
+        (&[][..], ClientError::LoginRequired("there is none".to_owned())),
+        (&[("authorization", "Bearer wrong-token")][..], ClientError::TokenRefused),
+    ] {
+        let endpoint = at(listening.url(), headers);
+        let failed = Client::connect(endpoint, ClientOptions::default()).await;
+        assert_eq!(failed.map(|_| ()), Err(expected));
+    }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use skillwire_client::{Client, ClientError, ClientOptions, Endpoint, Secret};
+use skillwire_client::{Client, ClientError, ClientOptions, CommandEndpoint, Endpoint, Secret};
 use skillwire_protocol::Era;
 use tokio::time::timeout;
 
@@ -15,11 +15,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const INITIALIZED: &str = r#"printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}\n' "$id""#;
 
 fn shell(script: &str, env: &[(&str, &str)]) -> Endpoint {
-    Endpoint::Command {
-        program: "/bin/sh".to_owned(),
-        args: vec!["-c".to_owned(), script.to_owned()],
-        env: env.iter().map(|(name, value)| ((*name).to_owned(), Secret::new(*value))).collect(),
-    }
+    let command = CommandEndpoint::new("/bin/sh").args(["-c", script]);
+    let with = |command: CommandEndpoint, (name, value): &(&str, &str)| {
+        command.env(*name, Secret::new(*value))
+    };
+    Endpoint::Command(env.iter().fold(command, with))
 }
 
 /// A script that answers `initialize`, whose id is the number in its line, after running `first`.
@@ -30,11 +30,7 @@ fn legacy(first: &str) -> String {
 }
 
 fn options() -> ClientOptions {
-    ClientOptions {
-        era: Some(Era::Legacy),
-        shutdown_grace: Duration::from_millis(200),
-        ..ClientOptions::default()
-    }
+    ClientOptions::default().with_era(Era::Legacy).with_shutdown_grace(Duration::from_millis(200))
 }
 
 /// Waits until the server's output on standard error passes a test.
@@ -62,13 +58,14 @@ async fn standard_error_is_drained_bounded_and_escaped_h_70() {
 
 #[tokio::test]
 async fn a_server_gets_the_environment_it_is_given_and_nothing_else_hst_05() {
-    let script = legacy("env >&2; echo done >&2");
+    let script = legacy("env >&2; echo ${#TOKEN} bytes >&2; echo done >&2");
     let env = [("PATH", "/usr/bin:/bin"), ("TOKEN", "hush-hush")];
     let endpoint = shell(&script, &env);
     assert!(!format!("{endpoint:?}").contains("hush"));
     let client = Client::connect(endpoint, options()).await.unwrap();
     let text = stderr_until(&client, |text| text.contains("done")).await;
-    assert!(text.contains("TOKEN=hush-hush"), "{text}");
+    // The server has the value, and shows it to no one.
+    assert!(text.contains("TOKEN=***") && text.contains("9 bytes"), "{text}");
     for inherited in ["HOME=", "CARGO", "USER="] {
         assert!(!text.contains(inherited), "{text}");
     }
@@ -76,10 +73,9 @@ async fn a_server_gets_the_environment_it_is_given_and_nothing_else_hst_05() {
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_unreachable_hst_05() {
-    let endpoint =
-        Endpoint::Command { program: "/nowhere/server".to_owned(), args: vec![], env: vec![] };
+    let endpoint = Endpoint::Command(CommandEndpoint::new("/nowhere/server"));
     let failed = Client::connect(endpoint, options()).await;
-    assert!(matches!(failed, Err(ClientError::Unreachable(_))), "{failed:?}");
+    assert!(matches!(failed, Err(ClientError::Unreachable { .. })), "{failed:?}");
 }
 
 #[tokio::test]
@@ -97,7 +93,7 @@ async fn a_program_that_exits_fails_what_is_under_way_h_70() {
         .replace("while read -r line; do :; done", "read -r line; read -r line; exit 3");
     let client = Client::connect(shell(&script, &[]), options()).await.unwrap();
     let failed = client.request("ping", object(json!({})), within(20_000)).await;
-    assert!(matches!(failed, Err(ClientError::Closed(_))), "{failed:?}");
+    assert!(matches!(failed, Err(ClientError::Closed { .. })), "{failed:?}");
 }
 
 /// Tells whether a process exists and is not a zombie.
@@ -146,4 +142,28 @@ async fn letting_go_ends_a_stubborn_server_and_what_it_started_h_70() {
     let (client, child) = stubborn().await;
     drop(client);
     until_dead(&child).await;
+}
+
+#[tokio::test]
+async fn a_program_runs_in_the_folder_it_is_configured_for_fu_02() {
+    let folder = tempfile::tempdir().unwrap();
+    let real = folder.path().canonicalize().unwrap();
+    let command = CommandEndpoint::new("/bin/sh")
+        .args(["-c", &legacy("pwd >&2; echo done >&2")])
+        .folder(Some(real.clone()));
+    let client = Client::connect(Endpoint::Command(command.clone()), options()).await.unwrap();
+    let text = stderr_until(&client, |text| text.contains("done")).await;
+    assert_eq!(text.lines().next(), real.to_str());
+    let gone = command.folder(Some(real.join("gone")));
+    let failed = Client::connect(Endpoint::Command(gone), options()).await.unwrap_err();
+    assert!(failed.to_string().contains("gone`, in which it is started, is not there"), "{failed}");
+}
+
+#[tokio::test]
+async fn a_program_that_dies_leaves_its_last_words_in_the_error_without_secrets_fu_02_sec_04() {
+    let script = "printf 'no config.toml with hush-hush\\033[2J\\n' >&2; exit 1";
+    let failed = Client::connect(shell(script, &[("TOKEN", "hush-hush")]), options()).await;
+    let error = failed.unwrap_err();
+    assert_eq!(error.server_text(), Some("no config.toml with ***\\u{1b}[2J"), "{error:?}");
+    assert!(!error.to_string().contains("config.toml"), "our own words alone: {error}");
 }

@@ -1,10 +1,15 @@
 //! The bytes of files, checked against the published digest and cached.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use foldhash::quality::RandomState;
+use futures_util::{
+    FutureExt as _,
+    future::{BoxFuture, Shared, WeakShared},
+};
+use parking_lot::Mutex;
 use quick_cache::{
     OptionsBuilder, Weighter,
     sync::{Cache, DefaultLifecycle},
@@ -30,9 +35,16 @@ const SHORT_WORK_BYTES: u64 = 64 * 1024;
 /// Trust boundary: keys include the owner. Otherwise a server could list the digest of another
 /// server's file and get its bytes from this cache.
 #[derive(Debug)]
-pub(crate) struct Contents(Cache<Key, Bytes, ByLength, RandomState>);
+pub(crate) struct Contents {
+    cache: Cache<Key, Bytes, ByLength, RandomState>,
+    /// The fetches under way. Requests for one file share one fetch and its failure too: if each
+    /// tried again after the others, the last would wait as often as a hanging server has readers.
+    fetches: Mutex<HashMap<Key, WeakShared<Fetch>>>,
+}
 
 type Key = (ContentOwner, Digest);
+
+type Fetch = BoxFuture<'static, Result<Bytes, ContentError>>;
 
 fn key(store: &Arc<dyn FileStore>, file: &FileRecord) -> Key {
     (store.remote().map_or(ContentOwner::LOCAL, RemoteFiles::owner), file.digest)
@@ -67,15 +79,16 @@ impl Contents {
             .weight_capacity(most)
             .build();
         let (hasher, lifecycle) = (RandomState::default(), DefaultLifecycle::default());
-        Self(match options {
+        let cache = match options {
             Ok(options) => Cache::with_options(options, ByLength, hasher, lifecycle),
             Err(_) => Cache::with(typical.max(16), most, ByLength, hasher, lifecycle),
-        })
+        };
+        Self { cache, fetches: Mutex::default() }
     }
 
     /// Returns the file if it is cached.
     pub(super) fn kept(&self, store: &Arc<dyn FileStore>, file: &FileRecord) -> Option<Bytes> {
-        self.0.get(&key(store, file))
+        self.cache.get(&key(store, file))
     }
 
     /// Reads a file, refuses it unless it matches the published digest, and caches it.
@@ -87,22 +100,52 @@ impl Contents {
         file: &FileRecord,
     ) -> Result<Bytes, ContentError> {
         let read = || check(store.read(&file.path, file.size), file);
-        self.0.get_or_insert_with(&key(store, file), read)
+        self.cache.get_or_insert_with(&key(store, file), read)
     }
 
     /// Fetches a file of a remote store, with the same check and the same cache.
+    ///
+    /// A concurrent request for the same bytes waits for this fetch and shares its result. The fetch
+    /// ends early when no request waits for it any more.
     pub(super) async fn fetch(
         &self,
         store: &Arc<dyn FileStore>,
         file: &FileRecord,
     ) -> Result<Bytes, ContentError> {
-        let fetch = async {
+        let key = key(store, file);
+        if let Some(kept) = self.cache.get(&key) {
+            return Ok(kept);
+        }
+        // Dropped after the fetch below, so that the last request to leave forgets it.
+        let _forget = ForgetFetch { contents: self, key };
+        let fetch = self.join_fetch(key, store, file);
+        let fetched = fetch.await;
+        if let Ok(rendered) = &fetched {
+            self.cache.insert(key, rendered.clone());
+        }
+        fetched
+    }
+
+    /// Returns the fetch of a file that is under way, or begins one.
+    fn join_fetch(&self, key: Key, store: &Arc<dyn FileStore>, file: &FileRecord) -> Shared<Fetch> {
+        let mut fetches = self.fetches.lock();
+        let running = fetches.get(&key).and_then(WeakShared::upgrade);
+        // A fetch that has ended is not shared with later requests: the server may be back.
+        if let Some(running) = running.filter(|running| running.peek().is_none()) {
+            return running;
+        }
+        let (store, file) = (Arc::clone(store), file.clone());
+        let fetch = async move {
             let remote = store.remote().ok_or_else(|| {
                 ContentError::Failed("a store of this machine was asked like another's".to_owned())
             })?;
-            check(remote.fetch(&file.path, file.size).await, file)
+            check(remote.fetch(&file.path, file.size).await, &file)
         };
-        self.0.get_or_insert_async(&key(store, file), fetch).await
+        let fetch = fetch.boxed().shared();
+        if let Some(weak) = fetch.downgrade() {
+            fetches.insert(key, weak);
+        }
+        fetch
     }
 
     /// Reads a file if that needs neither waiting nor long work; returns `None` otherwise.
@@ -116,9 +159,24 @@ impl Contents {
         }
         let checked = check(store.read_cached(&file.path, file.size)?, file);
         if let Ok(rendered) = &checked {
-            self.0.insert(key(store, file), rendered.clone());
+            self.cache.insert(key(store, file), rendered.clone());
         }
         Some(checked)
+    }
+}
+
+/// Forgets the fetch of a file when no request waits for it any more.
+struct ForgetFetch<'a> {
+    contents: &'a Contents,
+    key: Key,
+}
+
+impl Drop for ForgetFetch<'_> {
+    fn drop(&mut self) {
+        let mut fetches = self.contents.fetches.lock();
+        if fetches.get(&self.key).is_some_and(|fetch| fetch.upgrade().is_none()) {
+            fetches.remove(&self.key);
+        }
     }
 }
 
@@ -217,6 +275,64 @@ mod tests {
             slow.news.notify_all();
         });
         assert_eq!(slow.reads.lock().unwrap().0, 1);
+    }
+
+    /// A store of a server that fails each request when the test says so.
+    #[derive(Debug, Default)]
+    struct Failing {
+        requests: std::sync::atomic::AtomicUsize,
+        fail: Arc<tokio::sync::Notify>,
+    }
+
+    impl FileStore for Failing {
+        fn read(&self, _: &RelPath, _: u64) -> Result<Bytes, FileStoreError> {
+            Err(FileStoreError::Changed)
+        }
+
+        fn remote(&self) -> Option<&dyn RemoteFiles> {
+            Some(self)
+        }
+    }
+
+    impl RemoteFiles for Failing {
+        fn fetch(
+            &self,
+            _: &RelPath,
+            _: u64,
+        ) -> skillwire_source::BoxFuture<Result<Bytes, FileStoreError>> {
+            self.requests.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let fail = Arc::clone(&self.fail);
+            Box::pin(async move {
+                fail.notified().await;
+                Err(FileStoreError::Failed("no answer".to_owned()))
+            })
+        }
+
+        fn owner(&self) -> ContentOwner {
+            ContentOwner::LOCAL
+        }
+    }
+
+    #[tokio::test]
+    async fn readers_of_one_file_share_a_failed_fetch_and_later_ones_try_again_sec_03() {
+        let contents = Contents::new(1_000);
+        let failing = Arc::new(Failing::default());
+        let store: Arc<dyn FileStore> = failing.clone();
+        let published = FileRecord::new(RelPath::parse("a.md").unwrap(), b"slow");
+        let requests = || failing.requests.load(std::sync::atomic::Ordering::Relaxed);
+        for attempt in 1..=2 {
+            let readers = (0..8).map(|_| contents.fetch(&store, &published));
+            let readers = futures_util::future::join_all(readers);
+            let (outcomes, ()) = tokio::join!(readers, async { failing.fail.notify_waiters() });
+            assert!(outcomes.iter().all(Result::is_err), "{outcomes:?}");
+            assert_eq!(requests(), attempt);
+        }
+        assert!(contents.fetches.lock().is_empty());
+        // A fetch ends when no reader waits for it.
+        let mut given_up = Box::pin(contents.fetch(&store, &published));
+        assert!(futures_util::poll!(&mut given_up).is_pending());
+        drop(given_up);
+        assert!(contents.fetches.lock().is_empty());
     }
 
     #[test]

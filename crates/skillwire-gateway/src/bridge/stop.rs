@@ -99,6 +99,7 @@ fn words(refusal: &Refusal, options: &BridgeOptions) -> String {
 /// A refusal that is safe to show: hidden and control characters are escaped, and the next step is
 /// one that clients of a bridge can take.
 fn shown(refusal: &Refusal, options: &BridgeOptions) -> Refusal {
+    let refusal = &refusal.in_own_words();
     let line = |text: &Option<Box<str>>| {
         text.as_deref().map(|text| one_line_within(text, MAX_CHARS).into_boxed_str())
     };
@@ -111,6 +112,7 @@ fn shown(refusal: &Refusal, options: &BridgeOptions) -> Refusal {
         file: line(&refusal.file),
         expected: line(&refusal.expected),
         actual: line(&refusal.actual),
+        server_text: None,
         hint: hint(refusal, options)
             .map(String::into_boxed_str)
             .or_else(|| line(&refusal.worded(|remedy| remedy_words(remedy, options)).hint)),
@@ -186,6 +188,18 @@ fn remedy_words(remedy: &Remedy, options: &BridgeOptions) -> String {
             "Call `list_skills` to see the handles there are.".to_owned()
         }
         Remedy::StartServer => "Tell the user that the server has to be started.".to_owned(),
+        Remedy::TrustCertificate => {
+            "Tell the user that this machine does not trust the server's certificate.".to_owned()
+        }
+        Remedy::SetVariable(name) => {
+            format!("Tell the user that the variable `{name}` is not set.")
+        }
+        Remedy::ReplaceToken(label) => {
+            format!("Tell the user to correct the token of the server `{label}`.")
+        }
+        Remedy::AskServerAlone(_) | Remedy::LoadOffline(_) => {
+            "Try again later, or tell the user that the server does not answer.".to_owned()
+        }
         Remedy::LogIn(label) => format!("Tell the user to log in to the server `{label}`."),
         Remedy::ConfigureToken | Remedy::RegisterClient => {
             "Tell the user that the login to the server has to be configured.".to_owned()

@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use skillwire_client::{Change, Changes};
-use skillwire_core::{ResourceUri, SkillUri};
+use skillwire_core::{ResourceUri, SkillUri, visible::one_line};
 use skillwire_host::FreshListing;
 use skillwire_trust::{Class, Refusal};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -145,10 +145,12 @@ impl Follower {
 
     async fn fail(&mut self, refusal: &Refusal, retry: Duration) {
         let shared = &self.shared;
-        let reason = refusal.to_string();
+        // Models read this reason in `list_skills`. The log has the server's own words too.
+        let reason = refusal.in_own_words().to_string();
         let known = shared.skills().failure() == Some(&reason);
         if !known {
-            tracing::warn!("`{}` cannot be listed. {reason}", shared.relay.label());
+            let server_text = refusal.server_text.as_deref().map(one_line);
+            tracing::warn!(server_text, "`{}` cannot be listed. {refusal}", shared.relay.label());
         }
         shared.skills().fail(reason, retry);
         shared.announce();

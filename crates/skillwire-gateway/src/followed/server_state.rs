@@ -10,7 +10,7 @@ use skillwire_trust::{Class, ListedSkill, Reason, Refusal};
 use tokio::{
     runtime::Handle,
     sync::{Notify, Semaphore, watch},
-    time::Instant,
+    time::{Instant, timeout},
 };
 
 use crate::{
@@ -97,6 +97,23 @@ impl ServerState {
         }
     }
 
+    /// Runs a request for a client, once the server has fewer than [`MAX_REQUESTS`] of them.
+    ///
+    /// Waiting and request together have one deadline. Otherwise requests to a hanging server would
+    /// wait for each other, each as long as one answer may take.
+    pub(crate) async fn asked<T>(
+        &self,
+        request: impl Future<Output = Result<T, Refusal>>,
+    ) -> Result<T, Refusal> {
+        let permitted = async {
+            let _permit = self.permits.acquire().await;
+            request.await
+        };
+        timeout(self.relay.answer_time(), permitted)
+            .await
+            .unwrap_or_else(|_| Err(Refusal::new(Reason::ServerTimeout).about(self.relay.label())))
+    }
+
     pub(crate) fn skills(&self) -> MutexGuard<'_, FollowedSkills> {
         self.skills.lock()
     }
@@ -122,11 +139,7 @@ impl ServerState {
     /// Asks the server for a skill, and passes it on if the admission allows that. A skill that the
     /// admission denies is reported as not found, so that a client cannot learn that it exists.
     pub(crate) async fn find(&self, uri: &SkillUri) -> LookupOutcome {
-        let asked = {
-            let _permit = self.permits.acquire().await;
-            self.relay.get(uri).await
-        };
-        match asked {
+        match self.asked(self.relay.get(uri)).await {
             Ok(entry) => {
                 let lifetime = entry.lifetime.unwrap_or(self.options.min_pause);
                 let known = {

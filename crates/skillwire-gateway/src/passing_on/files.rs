@@ -60,10 +60,7 @@ impl RemoteFiles for ServerFiles {
         };
         let (shared, listed) = (Arc::clone(&self.shared), self.listed.clone());
         let request = self.shared.runtime.spawn(async move {
-            let read = {
-                let _permit = shared.permits.acquire().await;
-                shared.relay.read(&listed, &file).await
-            };
+            let read = shared.asked(shared.relay.read(&listed, &file)).await;
             match read {
                 Ok(verified) => Ok(verified.bytes().clone()),
                 Err(refusal) if is_about_content(&refusal) => {
@@ -118,13 +115,14 @@ impl RemoteGenerator for ServerGenerator {
         let (shared, listed) = (Arc::clone(&self.shared), self.listed.clone());
         let uri = listed.id().uri.root().child(path);
         let request = self.shared.runtime.spawn(async move {
-            let _permit = shared.permits.acquire().await;
-            let read = if shared.admission.holds_to_approval() {
-                shared.relay.read_approved(&listed, &uri).await
-            } else {
-                shared.relay.read_dynamic(&listed, &uri).await
+            let read = async {
+                if shared.admission.holds_to_approval() {
+                    shared.relay.read_approved(&listed, &uri).await
+                } else {
+                    shared.relay.read_dynamic(&listed, &uri).await
+                }
             };
-            match read {
+            match shared.asked(read).await {
                 Ok(bytes) => Ok(Some(bytes)),
                 Err(refusal) if NOT_THERE.contains(&refusal.reason) => Ok(None),
                 Err(refusal) => {
@@ -152,10 +150,7 @@ impl RemoteGenerator for ServerGenerator {
             Err(_) => root.clone(),
         };
         let request = self.shared.runtime.spawn(async move {
-            let children = {
-                let _permit = shared.permits.acquire().await;
-                shared.relay.children(&listed, &uri).await
-            };
+            let children = shared.asked(shared.relay.children(&listed, &uri)).await;
             let children = children.map_err(|refusal| GenerateError(refusal.to_string()))?;
             let listed_children = children.map(|children| {
                 let children = children.into_iter().filter_map(|child| {

@@ -15,6 +15,7 @@ use skillwire_dialects::{
 };
 use skillwire_protocol::{NextPage, PageLimits, Pager, method};
 use skillwire_trust::{Origin, Reason, Refusal, Remedy, UnreadSkill};
+use tokio::time::Instant;
 
 use super::{
     SkillServer,
@@ -65,8 +66,11 @@ impl Way {
 
 /// Lists a server that speaks the released extension.
 pub(crate) trait ListReleased {
-    /// Requests `skills/list`, page after page.
-    fn list_released(&self) -> impl Future<Output = Result<(Listing, Duration), Trouble>> + Send;
+    /// Requests `skills/list`, page after page, until the deadline.
+    fn list_released(
+        &self,
+        deadline: Instant,
+    ) -> impl Future<Output = Result<(Listing, Duration), Trouble>> + Send;
 }
 
 /// One server, with its description and what the user allows.
@@ -74,6 +78,7 @@ pub(crate) struct Ladder<'a, S> {
     server: &'a S,
     description: Arc<ServerDescription>,
     allows_legacy: bool,
+    deadline: Instant,
 }
 
 impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
@@ -81,8 +86,9 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
         server: &'a S,
         description: Arc<ServerDescription>,
         allows_legacy: bool,
+        deadline: Instant,
     ) -> Self {
-        Self { server, description, allows_legacy }
+        Self { server, description, allows_legacy, deadline }
     }
 
     /// Lists the server in the first dialect that it answers in, beginning with the one it used
@@ -140,7 +146,9 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
         let extension = self.description.skills.is_some();
         let resources = declares("resources");
         let listing = match way {
-            Way::Released if extension => return self.server.list_released().await.map(Some),
+            Way::Released if extension => {
+                return self.server.list_released(self.deadline).await.map(Some);
+            }
             Way::Index if extension && resources => self.index().await?,
             Way::Scope if extension && resources => self.scope().await?,
             Way::Names if declares("skills") => self.names(known).await?,

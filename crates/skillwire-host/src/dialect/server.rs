@@ -1,7 +1,7 @@
 //! What reading older dialects requires of a server.
 
 use serde_json::{Map, Value};
-use skillwire_client::{ClientError, FetchedContent, RawAnswer, WebOrigin};
+use skillwire_client::{ClientError, FetchedContent, RawAnswer, WebClient};
 use skillwire_trust::{Origin, Policy, Reason, Refusal};
 
 use super::OpenedArchives;
@@ -40,7 +40,7 @@ pub(crate) trait SkillServer: Sync {
     fn policy(&self) -> &Policy;
 
     /// Returns the web origin, if this is a web site and not an MCP server.
-    fn web(&self) -> Option<&WebOrigin>;
+    fn web(&self) -> Option<&WebClient>;
 
     /// Returns the archives that were opened in this session.
     fn archives(&self) -> &OpenedArchives;

@@ -7,7 +7,7 @@ use skillwire_core::SkillUri;
 use skillwire_dialects::templates::{
     COMPLETE, NotFilled, SkillTemplate, TemplatePage, read_completion,
 };
-use skillwire_protocol::{cursor_params, method};
+use skillwire_protocol::{NextPage, PageLimits, Pager, method};
 use skillwire_trust::{Reason, Refusal, ServerLabel};
 
 use crate::{Host, page::protocol_error};
@@ -15,11 +15,8 @@ use crate::{Host, page::protocol_error};
 /// Lists resource templates.
 const LIST: &str = method::RESOURCES_TEMPLATES_LIST;
 
-/// The most templates that the host shows.
-const MOST: usize = 200;
-
-/// The most pages of templates that the host requests.
-const MOST_PAGES: usize = 10;
+/// The most templates that the host requests and shows.
+const LIMITS: PageLimits = PageLimits { pages: 10, items: 200 };
 
 impl Host {
     /// Lists the skill templates that a server offers, for the user to choose from.
@@ -30,10 +27,9 @@ impl Host {
             return Ok(Vec::new());
         }
         let mut found: Vec<SkillTemplate> = Vec::new();
-        let mut cursor: Option<String> = None;
-        for _ in 0..MOST_PAGES {
-            let answer =
-                client.request(LIST, cursor_params(cursor.as_deref()), remote.limits()).await;
+        let mut pager = Pager::new(LIMITS);
+        loop {
+            let answer = client.request(LIST, pager.params(), remote.limits()).await;
             let answer = match answer {
                 Ok(answer) => answer,
                 Err(error) if error.is_unknown_method() => break,
@@ -41,9 +37,9 @@ impl Host {
             };
             let page = TemplatePage::read(answer.text())
                 .map_err(|invalid| protocol_error(&remote.origin(), LIST, invalid))?;
+            let received = page.templates.len();
             found.extend(page.templates);
-            cursor = page.next;
-            if cursor.is_none() || found.len() >= MOST {
+            if pager.received(received, page.next) != NextPage::Ask {
                 break;
             }
         }
@@ -57,7 +53,7 @@ impl Host {
         }
         let mut seen = HashSet::new();
         found.retain(|template| seen.insert(template.template.clone()));
-        found.truncate(MOST);
+        found.truncate(LIMITS.items);
         Ok(found)
     }
 

@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 use skillwire_client::ServerDescription;
-use skillwire_protocol::{cursor_params, method};
+use skillwire_protocol::{NextPage, PageLimits, Pager, method};
 
 use super::{SkillServer, ladder::declares};
 
@@ -20,8 +20,8 @@ const NAMES: [&str; 8] = [
     "use_skill",
 ];
 
-/// The most pages of tools that the host looks at.
-const MOST_PAGES: usize = 5;
+/// The most tools that the host looks at.
+const LIMITS: PageLimits = PageLimits { pages: 5, items: 5_000 };
 
 #[derive(Deserialize)]
 struct Page {
@@ -44,18 +44,17 @@ pub(super) async fn that_hand_out_skills<S: SkillServer>(
         return None;
     }
     let mut found = Vec::new();
-    let mut cursor: Option<String> = None;
-    for _ in 0..MOST_PAGES {
+    let mut pager = Pager::new(LIMITS);
+    loop {
         // The user did not ask for tools, so a failed request is not reported.
-        let answer = server.ask(method::TOOLS_LIST, cursor_params(cursor.as_deref())).await;
+        let answer = server.ask(method::TOOLS_LIST, pager.params()).await;
         let Ok(answer) = answer else { break };
         let Ok(page) = answer.read::<Page>() else { break };
         let names = page.tools.iter().filter_map(|tool| {
             NAMES.into_iter().find(|name| *name == tool.name).map(|name| format!("`{name}`"))
         });
         found.extend(names);
-        cursor = page.next;
-        if cursor.is_none() {
+        if pager.received(page.tools.len(), page.next) != NextPage::Ask {
             break;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use skillwire_client::WebOrigin;
+use skillwire_client::{WebClient, WebOrigin};
 use skillwire_dialects::{
     Dialect, InvalidDocument,
     well_known::{INDEX, IndexPlace, OfferedSite, PLACES},
@@ -21,18 +21,18 @@ const MOST_BYTES: u64 = 4 << 20;
 /// Lists a web origin.
 pub(crate) async fn list<S: SkillServer>(
     server: &S,
-    web: &WebOrigin,
+    web: &WebClient,
 ) -> Result<(Listing, Duration), Refusal> {
     let origin = server.origin();
     let time = server.policy().budgets.answer_time;
     for place in PLACES {
-        let url = web.at(&format!("{place}{INDEX}"));
+        let url = web.origin().at(&format!("{place}{INDEX}"));
         let fetched = web.get(&url, MOST_BYTES, time).await;
         let Some(fetched) = fetched.map_err(|refusal| refusal.about(&origin))? else {
             continue;
         };
         let text = String::from_utf8_lossy(&fetched.bytes);
-        match read(web, place, &url, &text) {
+        match read(web.origin(), place, &url, &text) {
             Ok(site) => {
                 let mut listing = collect(&origin, Dialect::WellKnown, site.skills);
                 listing.warnings.extend(unknown_types(&origin, site.unknown));

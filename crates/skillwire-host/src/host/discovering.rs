@@ -3,15 +3,17 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
-use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use skillwire_core::SkillUri;
 use skillwire_dialects::Dialect;
 use skillwire_trust::{
-    Action, Approval, EntrySource, Handle, KnownSkill, ListedSkill, Origin, Reason, Record,
-    Refusal, Registry, ServerLabel, SkillId,
+    Action, Approval, Class, EntrySource, Handle, KnownSkill, ListedSkill, Origin, Reason, Record,
+    Refusal, Registry, Remedy, ServerLabel, SkillId,
 };
+use tokio::time::sleep;
 
 use super::{Host, unusable};
 use crate::{
@@ -41,11 +43,19 @@ impl Host {
     /// Lists one server, or returns its listing while that is fresh.
     #[tracing::instrument(skip_all, fields(%label))]
     pub async fn list(&self, label: &ServerLabel) -> Result<Arc<Listing>, Refusal> {
+        self.list_within(label, self.inner.policy.budgets.listing_time).await
+    }
+
+    async fn list_within(
+        &self,
+        label: &ServerLabel,
+        time: Duration,
+    ) -> Result<Arc<Listing>, Refusal> {
         let remote = self.remote(label)?;
         if self.inner.offline {
             return Ok(Arc::new(self.remembered(&remote.origin())?));
         }
-        let listing = remote.list().await?;
+        let listing = remote.list_within(time).await?;
         self.note_listing(&remote.origin(), &listing.skills)?;
         Ok(listing)
     }
@@ -73,22 +83,76 @@ impl Host {
         self.remote(label)?.rediscover().await
     }
 
-    /// Lists every origin concurrently; one that fails or is slow does not affect the others.
+    /// Lists every origin concurrently; one that fails, hangs or never ends its listing costs the
+    /// others nothing but the time that the policy gives all of them together.
     #[tracing::instrument(skip_all)]
     pub async fn discover(&self) -> Discovered {
+        self.discover_until(std::future::pending(), |_, _| ()).await
+    }
+
+    /// Lists every origin concurrently. If some have not answered after `patience`, `slow` gets what
+    /// was found until then and the labels of the others, once.
+    #[tracing::instrument(skip_all)]
+    pub async fn discover_noting(
+        &self,
+        patience: Duration,
+        slow: impl FnOnce(&Discovered, &[ServerLabel]),
+    ) -> Discovered {
+        self.discover_until(sleep(patience), slow).await
+    }
+
+    async fn discover_until(
+        &self,
+        patience: impl Future<Output = ()>,
+        slow: impl FnOnce(&Discovered, &[ServerLabel]),
+    ) -> Discovered {
+        let time = self.inner.policy.budgets.discovery_time;
         let labels = self.servers();
-        let listings = join_all(labels.iter().map(|label| self.list(label))).await;
-        let dialects = labels
+        let mut listings: BTreeMap<&ServerLabel, Result<Arc<Listing>, Refusal>> = BTreeMap::new();
+        let mut running: FuturesUnordered<_> = labels
             .iter()
-            .zip(&listings)
-            .filter_map(|(label, listing)| Some((label.clone(), listing.as_ref().ok()?.dialect?)));
-        let dialects = dialects.collect();
-        let references = labels
-            .iter()
-            .zip(&listings)
-            .filter_map(|(label, listing)| Some(listing.as_ref().ok()?.references_of(label)));
-        let references = references.flatten().collect();
-        Discovered { dialects, references, ..self.together(listings) }
+            .map(|label| async move { (label, self.list_within(label, time).await) })
+            .collect();
+        let mut slow = Some(slow);
+        let mut patience = std::pin::pin!(patience);
+        loop {
+            tokio::select! {
+                biased;
+                listed = running.next() => match listed {
+                    Some((label, listing)) => {
+                        listings.insert(label, listing.map_err(|refusal| late(refusal, label)));
+                    }
+                    None => break,
+                },
+                () = &mut patience, if slow.is_some() => {
+                    let waiting = labels.iter().filter(|label| !listings.contains_key(label));
+                    let waiting: Vec<ServerLabel> = waiting.cloned().collect();
+                    if let Some(slow) = slow.take() {
+                        slow(&self.discovered(&listings), &waiting);
+                    }
+                }
+            }
+        }
+        self.discovered(&listings)
+    }
+
+    /// Puts together what the servers listed, in the order of their labels.
+    fn discovered(
+        &self,
+        listings: &BTreeMap<&ServerLabel, Result<Arc<Listing>, Refusal>>,
+    ) -> Discovered {
+        let listed = || {
+            let listed = listings.iter();
+            listed.filter_map(|(label, listing)| Some((*label, listing.as_ref().ok()?)))
+        };
+        let dialects =
+            listed().filter_map(|(label, listing)| Some((label.clone(), listing.dialect?)));
+        let references = listed().flat_map(|(label, listing)| listing.references_of(label));
+        Discovered {
+            dialects: dialects.collect(),
+            references: references.collect(),
+            ..self.together(listings.values().cloned())
+        }
     }
 
     /// Collects the listings that the host already has, so that building a context sends no
@@ -128,11 +192,36 @@ impl Host {
     /// Finds the one skill that a handle names.
     #[tracing::instrument(skip_all, fields(%handle))]
     pub async fn resolve(&self, handle: &Handle) -> Result<ListedSkill, Refusal> {
+        let resolved = Box::pin(self.resolve_now(handle)).await;
+        resolved.map_err(|refusal| match self.recall_anywhere(handle) {
+            Ok(listed) => self.offer_cached(listed.id(), refusal),
+            Err(_) => refusal,
+        })
+    }
+
+    /// Adds to the refusal of an unreachable server that its skill can be loaded from the cache, if
+    /// the user approved it and the cache has its `SKILL.md`.
+    fn offer_cached(&self, skill: &SkillId, refusal: Refusal) -> Refusal {
+        if refusal.class() != Class::Unreachable || self.inner.offline {
+            return refusal;
+        }
+        let record = self.inner.records.get(skill).ok().flatten();
+        let approval =
+            record.and_then(|record| record.approval).filter(|approval| !approval.revoked);
+        let is_cached = approval.is_some_and(|approval| {
+            let listed = ListedSkill::remembered(skill.origin.clone(), &approval);
+            self.headings(&listed.into()).is_some()
+        });
+        if is_cached { refusal.remedy(Remedy::LoadOffline(skill.clone())) } else { refusal }
+    }
+
+    async fn resolve_now(&self, handle: &Handle) -> Result<ListedSkill, Refusal> {
         match handle {
             Handle::Bare(_) => {
                 let found = self.discover().await;
                 let item = found.registry.find(handle);
-                let item = item.map_err(|refusal| explain_missing(refusal, &found.incomplete))?;
+                let item =
+                    item.map_err(|refusal| explain_missing(refusal, handle, &found.incomplete))?;
                 self.certain(&item.skill).await
             }
             Handle::At(Origin::Server(label), _) => {
@@ -207,7 +296,10 @@ impl Host {
     /// Asks the server for the entry again before the skill is used.
     pub async fn refresh(&self, skill: &KnownSkill) -> Result<ListedSkill, Refusal> {
         match skill.id().origin.server() {
-            Some(label) if !self.inner.offline => self.get(label, &skill.id().uri).await,
+            Some(label) if !self.inner.offline => {
+                let entry = self.get(label, &skill.id().uri).await;
+                entry.map_err(|refusal| self.offer_cached(skill.id(), refusal))
+            }
             _ => skill.certain().cloned(),
         }
     }
@@ -231,9 +323,23 @@ impl Host {
     /// Finds a skill among the approved ones, without asking its server; the handle must name the
     /// origin.
     pub fn recall(&self, handle: &Handle) -> Result<ListedSkill, Refusal> {
-        let missing = || Refusal::new(Reason::SkillNotFound).about(handle);
-        let listing = self.remembered(handle.origin().ok_or_else(missing)?)?;
-        Registry::new(listing.skills).find(handle)?.skill.certain().cloned()
+        match handle.origin() {
+            Some(_) => self.recall_anywhere(handle),
+            None => Err(Refusal::new(Reason::SkillNotFound).about(handle)),
+        }
+    }
+
+    /// Finds a skill among the approved ones of its origin, or of every server for a bare name.
+    fn recall_anywhere(&self, handle: &Handle) -> Result<ListedSkill, Refusal> {
+        let origins = match handle.origin() {
+            Some(origin) => vec![origin.clone()],
+            None => self.servers().into_iter().map(Origin::Server).collect(),
+        };
+        let mut skills = Vec::new();
+        for origin in &origins {
+            skills.extend(self.remembered(origin)?.skills);
+        }
+        Registry::new(skills).find(handle)?.skill.certain().cloned()
     }
 
     /// Returns the approved skills of an origin, for when the host cannot ask the server.
@@ -293,13 +399,21 @@ impl Host {
     }
 }
 
-/// Adds to a refusal that the skill may be missing because its server could not be listed.
-fn explain_missing(refusal: Refusal, incomplete: &[Refusal]) -> Refusal {
+/// Refuses a name that no origin lists. If an origin did not answer, that is the reason: the skill
+/// may be there.
+fn explain_missing(refusal: Refusal, handle: &Handle, incomplete: &[Refusal]) -> Refusal {
     match incomplete.first() {
-        Some(first) if refusal.reason == Reason::SkillNotFound => refusal.hint(format!(
-            "Not every origin could be listed: {}",
-            first.subject.as_ref().map_or_else(|| "one of them".to_owned(), ToString::to_string)
-        )),
+        Some(first) if refusal.reason == Reason::SkillNotFound => {
+            first.clone().expected(format!("its list of skills, which may have `{handle}`"))
+        }
         _ => refusal,
     }
+}
+
+/// Adds what the user can do about a server that took too long among the others.
+fn late(refusal: Refusal, label: &ServerLabel) -> Refusal {
+    if refusal.reason == Reason::ServerTimeout {
+        return refusal.remedy(Remedy::AskServerAlone(label.clone()));
+    }
+    refusal
 }

@@ -39,7 +39,7 @@ pub use self::{
 };
 use crate::{
     local::{Discovery, GatedSkill, LocalSkill},
-    remote::Remote,
+    remote::{OriginAddress, Remote},
     system_clock::SystemClock,
     window::{Window, decision},
 };
@@ -205,11 +205,12 @@ impl Host {
     /// Adds a server under a label of the user's choice; the host connects to it when needed.
     ///
     /// A server that had the label before is replaced, but the decisions about its skills stay.
-    pub fn add_server(&self, label: ServerLabel, endpoint: Endpoint) {
+    pub fn add_server(&self, label: ServerLabel, address: impl Into<OriginAddress>) {
         let (policy, clock) = (Arc::clone(&self.inner.policy), Arc::clone(&self.inner.clock));
         let options = self.inner.options.clone();
         let dialects = Arc::clone(&self.inner.dialects);
-        let remote = Remote::new(label.clone(), endpoint, options, policy, clock, dialects);
+        let address = address.into();
+        let remote = Remote::new(label.clone(), address, options, policy, clock, dialects);
         self.inner.remotes.lock().insert(label, Arc::new(remote));
     }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use skillwire_client::{Changes, ClientError, Interest};
 use skillwire_core::{RelPath, ResourceUri, SkillResource, SkillUri, limits, media_type};
 use skillwire_dialects::FetchRoute;
-use skillwire_protocol::Era;
+use skillwire_protocol::{Era, NextPage, PageLimits, Pager};
 use skillwire_trust::{
     EntrySource, KnownSkill, ListedSkill, Reason, Refusal, ServerLabel, UnreadSkill, VerifiedFile,
 };
@@ -20,8 +20,7 @@ use crate::{
 
 /// The most pages of one directory, and the most children on them: as many files as a skill may
 /// have.
-const MAX_PAGES: usize = 20;
-const MAX_CHILDREN: usize = 2 * limits::MAX_FILES;
+const CHILDREN: PageLimits = PageLimits { pages: 20, items: 2 * limits::MAX_FILES };
 
 /// A directory entry, as the server reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -246,26 +245,31 @@ impl Relay {
         directory: &ResourceUri,
     ) -> Result<Option<Vec<DirectoryChild>>, Refusal> {
         let mut children = Vec::new();
-        let mut cursor: Option<String> = None;
-        for _ in 0..MAX_PAGES {
-            let answer = self.remote.directory(directory.as_str(), cursor.as_deref()).await?;
+        let mut pager = Pager::new(CHILDREN);
+        loop {
+            let answer = self.remote.directory(directory.as_str(), pager.cursor()).await?;
             let Some(answer) = answer else { return Ok(None) };
             let page: RawPage = answer.read().map_err(|error| {
                 Refusal::new(Reason::ProtocolError).about(&self.label).file(directory).actual(error)
             })?;
+            let received = page.resources.len();
             children.extend(page.resources.into_iter().filter_map(|raw| {
                 let uri = ResourceUri::parse(&raw.uri).ok()?;
                 let is_directory = raw.media_type.as_deref() == Some(media_type::DIRECTORY);
                 (uri.parent().as_ref() == Some(directory))
                     .then_some(DirectoryChild { uri, is_directory })
             }));
-            cursor = page.next;
-            if cursor.is_none() || children.len() >= MAX_CHILDREN {
+            if pager.received(received, page.next) != NextPage::Ask {
                 break;
             }
         }
-        children.truncate(MAX_CHILDREN);
+        children.truncate(CHILDREN.items);
         Ok(Some(children))
+    }
+
+    /// Returns the longest time that one answer of the server may take.
+    pub fn answer_time(&self) -> Duration {
+        self.host.policy().budgets.answer_time
     }
 
     /// Subscribes to changes of the listing.

@@ -1,19 +1,17 @@
 //! Listing a server: page after page, within budgets, each entry on its own.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
-use skillwire_client::{Client, Limits, RawAnswer};
+use serde_json::{Map, Value};
+use skillwire_client::{Client, RawAnswer};
 use skillwire_core::SkillUri;
 use skillwire_dialects::{
     Dialect, EntryAge,
     v1::{self, Freshness, PageHead, ReceivedEntry, UnusableEntry},
 };
-use skillwire_protocol::{Era, cursor_params, method};
+use skillwire_protocol::{Era, NextPage, PageLimits, Pager, Truncation, method};
 use skillwire_trust::{
-    EntrySource, KnownSkill, ListedSkill, Origin, Refusal, ServerLabel, SkillId,
+    EntrySource, KnownSkill, ListedSkill, Origin, Reason, Refusal, ServerLabel, SkillId,
 };
 use tokio::time::Instant;
 
@@ -76,29 +74,24 @@ impl From<Refusal> for Trouble {
 }
 
 impl Remote {
-    /// Requests page after page within the budgets; keeps the pages that came before a failure.
+    /// Requests page after page within the budgets; keeps the pages that came before a failure or
+    /// before the deadline.
     pub(crate) async fn fetch_listing(
         &self,
         client: &Client,
+        deadline: Instant,
     ) -> Result<(Listing, Duration), Trouble> {
         let budgets = self.policy.budgets;
-        let deadline = Instant::now() + budgets.listing_time;
         let mut collecting = Collecting::default();
-        let mut cursor: Option<String> = None;
-        let mut cursors = HashSet::new();
-        let (mut bytes, mut entries) = (0_u64, 0);
+        let mut pager = Pager::new(PageLimits { pages: budgets.pages, items: budgets.entries });
+        let mut bytes = 0_u64;
         // The entries of the previous page, which are parsed while the next page is on its way.
         let mut reading: Option<Reading> = None;
-        for number in 0.. {
-            let page = if number == budgets.pages {
-                Err(self.exhausted(format!("at most {} pages", budgets.pages), "more").into())
-            } else {
-                self.fetch_page(client, cursor.as_deref(), deadline, &mut bytes).await
-            };
-            let page = match page {
+        loop {
+            let page = match self.fetch_page(client, pager.params(), deadline, &mut bytes).await {
                 Ok(page) => page,
                 // Earlier pages stay usable; without any page the failure is an error.
-                Err(trouble) if number > 0 => {
+                Err(trouble) if pager.pages() > 0 => {
                     collecting.listing.truncated = Some(trouble.into_refusal());
                     break;
                 }
@@ -108,7 +101,6 @@ impl Remote {
                 collecting.add(&self.origin(), reading.finish().await?);
             }
             let (answer, head) = page;
-            entries += head.entries;
             // The legacy era has no field for how long an answer stays fresh.
             let silent = client.server().era == Era::Legacy;
             collecting.note(&head.freshness, silent);
@@ -122,29 +114,23 @@ impl Remote {
                     })
                 }
             };
-            let Some(next) = head.next else {
-                collecting.add(&self.origin(), read()?);
-                break;
+            let stop = match pager.received(head.entries, head.next) {
+                NextPage::End => {
+                    collecting.add(&self.origin(), read()?);
+                    break;
+                }
+                NextPage::Ask if bytes < budgets.listing_bytes => None,
+                NextPage::Ask => {
+                    let most = format!("at most {} bytes", budgets.listing_bytes);
+                    Some(self.exhausted(most, "more"))
+                }
+                NextPage::Stop(truncation) => Some(self.stopped(truncation)),
             };
             reading = Some(Reading::start(self.origin(), read));
-            let stop = if !cursors.insert(next.clone()) {
-                Some(page::protocol_error(
-                    &self.origin(),
-                    method::SKILLS_LIST,
-                    "the same cursor again",
-                ))
-            } else if entries >= budgets.entries {
-                Some(self.exhausted(format!("at most {} entries", budgets.entries), "more"))
-            } else if bytes >= budgets.listing_bytes {
-                Some(self.exhausted(format!("at most {} bytes", budgets.listing_bytes), "more"))
-            } else {
-                None
-            };
-            if let Some(refusal) = stop {
-                collecting.listing.truncated = Some(refusal);
+            if stop.is_some() {
+                collecting.listing.truncated = stop;
                 break;
             }
-            cursor = Some(next);
         }
         if let Some(reading) = reading {
             collecting.add(&self.origin(), reading.finish().await?);
@@ -153,16 +139,29 @@ impl Remote {
         Ok(collecting.finish(&self.origin(), self.allows_legacy()))
     }
 
+    /// Refuses the rest of a listing that a limit ended.
+    fn stopped(&self, truncation: Truncation) -> Refusal {
+        match truncation {
+            Truncation::Pages(most) => self.exhausted(format!("at most {most} pages"), "more"),
+            Truncation::Items(most) => self.exhausted(format!("at most {most} entries"), "more"),
+            cursor => page::protocol_error(&self.origin(), method::SKILLS_LIST, cursor),
+        }
+    }
+
     async fn fetch_page(
         &self,
         client: &Client,
-        cursor: Option<&str>,
+        params: Map<String, Value>,
         deadline: Instant,
         bytes: &mut u64,
     ) -> Result<(RawAnswer, PageHead), Trouble> {
-        let params = cursor_params(cursor);
         let left = deadline.saturating_duration_since(Instant::now());
-        let limits = Limits { timeout: left.min(self.policy.budgets.answer_time), ..self.limits() };
+        // A server that answers at once would be in time for ever, as a timer waits a moment.
+        if left.is_zero() {
+            let refusal = Refusal::new(Reason::ServerTimeout).about(self.origin());
+            return Err(refusal.actual("a listing that has not ended yet").into());
+        }
+        let limits = self.limits().with_timeout(left.min(self.policy.budgets.answer_time));
         let answer = self.request(client, method::SKILLS_LIST, params, limits).await;
         let answer = answer.map_err(|error| {
             let refusal = self.refuse(&error);

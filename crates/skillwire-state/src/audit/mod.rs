@@ -56,6 +56,7 @@ impl AuditLog {
     /// Listing the rotated files and opening the current one happen under the lock. A rotation in
     /// between would move the current file into a list that was already read, and its lines would
     /// be missing.
+    #[tracing::instrument(skip_all, fields(folder = %self.folder.display()))]
     pub fn read(&self) -> Result<AuditLines, StoreError> {
         let Some(folder) = Folder::find(&self.folder)? else { return Ok(AuditLines::none()) };
         // On a read-only disk the lock cannot be taken, and there is no writer to wait for.

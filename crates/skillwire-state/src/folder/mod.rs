@@ -10,6 +10,7 @@ use std::{
     fs::File,
     io::{self, Read, Write},
     path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -110,21 +111,21 @@ impl Facts {
 pub(super) struct Fault {
     place: PathBuf,
     problem: String,
-    kind: io::ErrorKind,
+    source: Option<Arc<io::Error>>,
 }
 
 impl Fault {
     pub(super) fn new(place: impl Into<PathBuf>, problem: impl Into<String>) -> Self {
-        Self { place: place.into(), problem: problem.into(), kind: io::ErrorKind::Other }
+        Self { place: place.into(), problem: problem.into(), source: None }
     }
 
-    fn io(place: PathBuf, what: &str, error: &io::Error) -> Self {
-        Self { place, problem: format!("{what}: {error}"), kind: error.kind() }
+    fn io(place: PathBuf, what: &str, error: io::Error) -> Self {
+        Self { place, problem: format!("{what}: {error}"), source: Some(Arc::new(error)) }
     }
 
     /// Tells whether the path did not exist, perhaps because another process removed it.
     pub(super) fn is_gone(&self) -> bool {
-        self.kind == io::ErrorKind::NotFound
+        self.source.as_ref().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
     }
 }
 
@@ -136,7 +137,7 @@ impl fmt::Display for Fault {
 
 impl From<Fault> for StoreError {
     fn from(fault: Fault) -> Self {
-        Self { place: fault.place.display().to_string(), problem: fault.problem }
+        Self::new(fault.place.display().to_string(), fault.problem).caused_by(fault.source)
     }
 }
 
@@ -164,7 +165,7 @@ impl Folder {
         if let Some(folder) = Self::find(path)? {
             return Ok(folder);
         }
-        Dir::make_at(path).map_err(|e| Fault::io(path.to_owned(), "cannot be made", &e))?;
+        Dir::make_at(path).map_err(|e| Fault::io(path.to_owned(), "cannot be made", e))?;
         Self::find(path)?.ok_or_else(|| gone(path.to_owned()))
     }
 
@@ -180,7 +181,7 @@ impl Folder {
         }
         match self.dir.make_folder(name) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(self.fault(name, "cannot be made", &error));
+                return Err(self.fault(name, "cannot be made", error));
             }
             _ => {}
         }
@@ -201,12 +202,11 @@ impl Folder {
                 let reason = facts().ok().and_then(|facts| facts.distrust(Kind::Folder, user()));
                 return Err(match reason {
                     Some(reason) => Fault::new(path, reason),
-                    None => Fault::io(path, "cannot be opened", &error),
+                    None => Fault::io(path, "cannot be opened", error),
                 });
             }
         };
-        let facts =
-            dir.own_facts().map_err(|e| Fault::io(path.clone(), "cannot be checked", &e))?;
+        let facts = dir.own_facts().map_err(|e| Fault::io(path.clone(), "cannot be checked", e))?;
         match facts.distrust(Kind::Folder, user()) {
             Some(reason) => Err(Fault::new(path, reason)),
             None => Ok(Some(Self { dir, path, stamp: facts.stamp })),
@@ -253,7 +253,7 @@ impl Folder {
         let mut bytes = Vec::with_capacity(capacity(facts.size.min(most)));
         file.take(most.saturating_add(1))
             .read_to_end(&mut bytes)
-            .map_err(|error| self.fault(name, "cannot be read", &error))?;
+            .map_err(|error| self.fault(name, "cannot be read", error))?;
         if bytes.len() as u64 > most {
             let problem = format!("has more than {most} bytes");
             return Err(Fault::new(self.path.join(name), problem));
@@ -272,7 +272,7 @@ impl Folder {
             Ok(()) => Ok(Some(bytes)),
             // Another process truncated it during the read.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-            Err(error) => Err(self.fault(name, "cannot be read", &error)),
+            Err(error) => Err(self.fault(name, "cannot be read", error)),
         }
     }
 
@@ -285,13 +285,13 @@ impl Folder {
         match self.dir.file(name) {
             Ok(file) => self.checked(name, file).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(self.why_not_opened(name, &error)),
+            Err(error) => Err(self.why_not_opened(name, error)),
         }
     }
 
     /// Opens a file for appending and reading; creates it if it does not exist.
     pub(super) fn append(&self, name: &str) -> Result<File, Fault> {
-        let file = self.dir.append(name).map_err(|error| self.why_not_opened(name, &error))?;
+        let file = self.dir.append(name).map_err(|error| self.why_not_opened(name, error))?;
         self.checked(name, file).map(|(file, _)| file)
     }
 
@@ -301,7 +301,7 @@ impl Folder {
     /// that creates a new file would both hold the lock.
     pub(super) fn lock(&self, name: &str) -> Result<Locked, Fault> {
         let file = self.append(name)?;
-        file.lock().map_err(|error| self.fault(name, "cannot be locked", &error))?;
+        file.lock().map_err(|error| self.fault(name, "cannot be locked", error))?;
         Ok(Locked { _file: file })
     }
 
@@ -317,9 +317,9 @@ impl Folder {
         bytes: &[u8],
         durable: bool,
     ) -> Result<(), Fault> {
-        let file = self.dir.create(new).map_err(|e| self.fault(new, "cannot be made", &e))?;
+        let file = self.dir.create(new).map_err(|e| self.fault(new, "cannot be made", e))?;
         let done = self.fill(file, new, bytes, durable).and_then(|()| {
-            self.dir.rename(new, name).map_err(|e| self.fault(name, "cannot be replaced", &e))
+            self.dir.rename(new, name).map_err(|e| self.fault(name, "cannot be replaced", e))
         });
         if done.is_err() {
             // It may be gone already; the first error is the one to report.
@@ -330,26 +330,26 @@ impl Folder {
     }
 
     fn fill(&self, mut file: File, name: &str, bytes: &[u8], durable: bool) -> Result<(), Fault> {
-        let cannot = |error: io::Error| self.fault(name, "cannot be written", &error);
+        let cannot = |error: io::Error| self.fault(name, "cannot be written", error);
         file.write_all(bytes).map_err(cannot)?;
         if durable { file.sync_all().map_err(cannot) } else { Ok(()) }
     }
 
     /// Syncs the folder, so that renames survive a power cut.
     pub(super) fn sync(&self) -> Result<(), Fault> {
-        self.dir.sync().map_err(|e| Fault::io(self.path.clone(), "cannot be written", &e))
+        self.dir.sync().map_err(|e| Fault::io(self.path.clone(), "cannot be written", e))
     }
 
     /// Renames a file in this folder.
     pub(super) fn rename(&self, name: &str, to: &str) -> Result<(), Fault> {
-        self.dir.rename(name, to).map_err(|error| self.fault(name, "cannot be renamed", &error))
+        self.dir.rename(name, to).map_err(|error| self.fault(name, "cannot be renamed", error))
     }
 
     /// Removes a file, if it exists.
     pub(super) fn remove_file(&self, name: &str) -> Result<(), Fault> {
         match self.dir.remove_file(name.as_ref()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(self.fault(name, "cannot be removed", &error))
+                Err(self.fault(name, "cannot be removed", error))
             }
             _ => Ok(()),
         }
@@ -367,7 +367,7 @@ impl Folder {
 
     /// Lists the folder by name; skips names that are not UTF-8, which this program never creates.
     pub(super) fn entries(&self) -> Result<Vec<(String, Kind)>, Fault> {
-        let cannot = |error: io::Error| Fault::io(self.path.clone(), "cannot be listed", &error);
+        let cannot = |error: io::Error| Fault::io(self.path.clone(), "cannot be listed", error);
         let mut entries = Vec::new();
         for name in self.dir.names().map_err(cannot)? {
             let Ok(name) = name.into_string() else { continue };
@@ -386,14 +386,14 @@ impl Folder {
 
     fn checked(&self, name: &str, file: File) -> Result<(File, Facts), Fault> {
         let facts =
-            facts_of(&file).map_err(|error| self.fault(name, "cannot be checked", &error))?;
+            facts_of(&file).map_err(|error| self.fault(name, "cannot be checked", error))?;
         match facts.distrust(Kind::File, user()) {
             Some(reason) => Err(Fault::new(self.path.join(name), reason)),
             None => Ok((file, facts)),
         }
     }
 
-    fn why_not_opened(&self, name: &str, error: &io::Error) -> Fault {
+    fn why_not_opened(&self, name: &str, error: io::Error) -> Fault {
         let reason = self.facts(name).and_then(|facts| facts.distrust(Kind::File, user()));
         match reason {
             Some(reason) => Fault::new(self.path.join(name), reason),
@@ -401,7 +401,7 @@ impl Folder {
         }
     }
 
-    fn fault(&self, name: &str, what: &str, error: &io::Error) -> Fault {
+    fn fault(&self, name: &str, what: &str, error: io::Error) -> Fault {
         Fault::io(self.path.join(name), what, error)
     }
 }
@@ -419,12 +419,12 @@ pub(super) struct Locked {
 }
 
 fn gone(place: PathBuf) -> Fault {
-    Fault::io(place, "was removed", &io::ErrorKind::NotFound.into())
+    Fault::io(place, "was removed", io::ErrorKind::NotFound.into())
 }
 
 fn remove_all(dir: &Dir, name: &OsStr, path: &Path, depth: usize) -> Result<usize, Fault> {
     let path = path.join(name);
-    let cannot = |error: io::Error| Fault::io(path.clone(), "cannot be removed", &error);
+    let cannot = |error: io::Error| Fault::io(path.clone(), "cannot be removed", error);
     let kind = match dir.facts(name) {
         Ok(facts) => facts.kind,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),

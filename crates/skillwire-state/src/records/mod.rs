@@ -125,6 +125,7 @@ impl FileRecords {
 
     /// Moves the unreadable record of a skill aside, so that the user can be asked again, and
     /// returns its new path; a readable record stays in place.
+    #[tracing::instrument(skip_all, fields(skill = %id))]
     pub fn set_aside(&self, id: &SkillId) -> Result<Option<PathBuf>, StoreError> {
         let place = Place::of(id)?;
         let Some(root) = Folder::find(&self.root)? else { return Ok(None) };
@@ -221,10 +222,8 @@ impl Place {
         folders.extend(encode(id.uri.root().as_str()));
         if folders.len() > MAX_COMPONENTS {
             let short: String = id.uri.as_str().chars().take(80).collect();
-            return Err(StoreError {
-                place: format!("{}:{short}…", id.origin),
-                problem: "has a URI that is too long to remember".to_owned(),
-            });
+            let place = format!("{}:{short}…", id.origin);
+            return Err(StoreError::new(place, "has a URI that is too long to remember"));
         }
         let last = folders.pop().unwrap_or_default();
         Ok(Self { folders, file: last + ENDING })

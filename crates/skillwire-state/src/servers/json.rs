@@ -56,10 +56,6 @@ pub(super) fn read(value: &Value) -> Read {
         let key = truncated(key);
         notes.push(format!("the key `{key}` means nothing here and is not followed"));
     }
-    if value.to_string().contains("${") {
-        notes
-            .push("a value such as `${NAME}` is taken as it stands; write the value itself".into());
-    }
     Read { config, legacy, notes }
 }
 
@@ -115,7 +111,8 @@ impl Fields<'_> {
             Some(_) => return Err(InvalidServer::new("`args` is not a list")),
         };
         let env = self.secrets("env")?;
-        StdioServer::new(command, args, env)
+        let folder = self.text("cwd")?.map(PathBuf::from);
+        StdioServer::new(command, args, env)?.in_folder(folder)
     }
 
     fn http(&mut self) -> Result<HttpServer, InvalidServer> {
@@ -173,6 +170,9 @@ pub(super) fn write(config: &ServerConfig) -> Value {
             fields.insert("args".to_owned(), json!(server.args()));
             if !server.env().is_empty() {
                 fields.insert("env".to_owned(), revealed(server.env()).into());
+            }
+            if let Some(folder) = server.folder() {
+                fields.insert("cwd".to_owned(), json!(folder));
             }
         }
         ServerConfig::WellKnown(origin) => {

@@ -74,6 +74,7 @@ impl Servers {
     }
 
     /// Reads every server; an unusable one does not affect the others.
+    #[tracing::instrument(skip_all, fields(file = %self.path().display()))]
     pub fn load(&self) -> Result<Configured, StoreError> {
         let Some(folder) = Folder::find(&self.folder)? else { return Ok(Configured::default()) };
         let mut document = self.read(&folder)?;
@@ -98,6 +99,7 @@ impl Servers {
     }
 
     /// Adds a server and returns whether it did; a taken label keeps its server.
+    #[tracing::instrument(skip_all, fields(%label))]
     pub fn add(&self, label: &ServerLabel, config: &ServerConfig) -> Result<bool, StoreError> {
         self.change(&Folder::make(&self.folder)?, |servers| {
             let free = !servers.contains_key(label.as_str());
@@ -110,6 +112,7 @@ impl Servers {
 
     /// Allows or forbids searching all resources of a server for skills; returns whether the server
     /// exists.
+    #[tracing::instrument(skip_all, fields(%label, allowed))]
     pub fn set_legacy(&self, label: &ServerLabel, allowed: bool) -> Result<bool, StoreError> {
         let Some(folder) = Folder::find(&self.folder)? else { return Ok(false) };
         self.change(&folder, |servers| match servers.get_mut(label.as_str()) {
@@ -126,6 +129,7 @@ impl Servers {
     }
 
     /// Removes a server; returns whether it existed.
+    #[tracing::instrument(skip_all, fields(%label))]
     pub fn remove(&self, label: &ServerLabel) -> Result<bool, StoreError> {
         let Some(folder) = Folder::find(&self.folder)? else { return Ok(false) };
         self.change(&folder, |servers| servers.shift_remove(label.as_str()).is_some())

@@ -56,6 +56,38 @@ fn servers_are_kept_with_their_secrets_and_found_again() {
 }
 
 #[test]
+fn the_folder_of_a_program_is_kept_and_one_without_is_read_as_before_fu_02() {
+    let (place, servers) = servers();
+    let ServerConfig::Stdio(program) = stdio() else { unreachable!("it is a program") };
+    let folder = place.path().to_owned();
+    let there = ServerConfig::Stdio(program.in_folder(Some(folder)).unwrap());
+    servers.add(&label("acme"), &there).unwrap();
+    servers.add(&label("old"), &stdio()).unwrap();
+    let configured = servers.load().unwrap();
+    assert_eq!(configured.servers[&label("acme")], there);
+    assert_eq!(configured.servers[&label("old")], stdio());
+    assert!(configured.problems.is_empty(), "{:?}", configured.problems);
+}
+
+#[test]
+fn a_value_with_a_variable_is_kept_as_it_is_written_and_not_warned_about_fu_25() {
+    let text = r#"{"mcpServers": {
+        "web": {"url": "https://${HOST}/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}},
+        "all": {"url": "${ADDRESS}"}}}"#;
+    let imported = import(text).unwrap();
+    assert!(imported.problems.is_empty(), "{:?}", imported.problems);
+    let (_place, servers) = servers();
+    for (label, config) in &imported.servers {
+        servers.add(label, config).unwrap();
+    }
+    let written: Value = serde_json::from_slice(&fs::read(servers.path()).unwrap()).unwrap();
+    let read: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(written["mcpServers"]["web"]["headers"], read["mcpServers"]["web"]["headers"]);
+    assert_eq!(written["mcpServers"]["web"]["url"], "https://${HOST}/mcp");
+    assert_eq!(servers.load().unwrap().problems, []);
+}
+
+#[test]
 fn no_secret_is_shown_in_any_form() {
     for config in [stdio(), http()] {
         for shown in [
@@ -161,6 +193,7 @@ fn what_cannot_be_a_server_is_told_without_its_values() {
         r#"{"url": "https://a.b", "headers": {"A": "s3cr3t-value\r\nB: c"}}"#,
         r#"{"url": "https://a.b", "bearerTokenFile": "relative"}"#,
         r#"{"command": "a", "disabled": "yes"}"#,
+        r#"{"command": "a", "cwd": "relative"}"#,
     ] {
         let told = read(bad);
         assert!(!told.contains(SECRET), "{told}");
@@ -186,7 +219,7 @@ fn files_of_other_clients_are_imported() {
         ["local-2: a", "my-server-2: https://a.b/mcp", "my-server: b ${HOME}", "31m: c"]
     );
     let told: Vec<String> = imported.problems.iter().map(ToString::to_string).collect();
-    assert_eq!(told.len(), 6, "{told:#?}");
+    assert_eq!(told.len(), 4, "{told:#?}");
     assert!(told.iter().all(|line| !line.chars().any(char::is_control)));
     for bad in ["", "{}", "null", r#"{"servers": []}"#, &" ".repeat(2_000_000)] {
         assert!(import(bad).is_err());

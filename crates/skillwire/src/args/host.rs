@@ -53,8 +53,11 @@ pub(crate) enum ServerCommand {
     /// Configure a server under a label of your choice.
     ///
     /// What a server calls itself means nothing: skills, approvals and cached files belong to the
-    /// label. A program is started in the folder in which `skillwire` is called, so name files by
-    /// their whole path.
+    /// label. A program is always started in the folder in which it was added. `${NAME}` in a header,
+    /// a variable, an argument or the URL is filled in from the environment at each connection.
+    ///
+    /// The server is then connected to, and what it offers is printed. A server that does not answer
+    /// is kept, with a warning and exit code 0; `--must-connect` changes that.
     Add(ServerAddArgs),
     /// Configure every server of a file in the `mcpServers` shape.
     Import(ServerImportArgs),
@@ -101,6 +104,12 @@ pub(crate) struct ServerAddArgs {
     /// Look for skills of older kinds among all its resources, too.
     #[arg(long)]
     pub(crate) legacy_discovery: bool,
+    /// Do not connect to the server now.
+    #[arg(long, conflicts_with = "must_connect")]
+    pub(crate) no_connect: bool,
+    /// Keep the server only if it answers, and end with the exit code of its failure otherwise.
+    #[arg(long)]
+    pub(crate) must_connect: bool,
     /// What the URL is: an MCP server, or a web origin with skills below `/.well-known/`.
     #[arg(long, value_enum, value_name = "KIND", default_value = "mcp")]
     pub(crate) kind: ServerKind,

@@ -7,7 +7,7 @@ pub(crate) mod preview;
 use std::{
     cell::RefCell,
     collections::BTreeMap,
-    io::Write as _,
+    io::{IsTerminal as _, Write as _},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -33,12 +33,15 @@ use crate::{
     prose,
     refusals::{self, argument},
     report::printable,
-    settings::{HostSettings, endpoint},
+    settings::{HostSettings, address},
 };
 
 /// How long a server process may take to end by itself before it is killed. It is short because the
 /// user waits for the shell prompt.
 const GRACE: Duration = Duration::from_millis(500);
+
+/// How long a command waits for servers before it tells the user on a terminal.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// The options of one run.
 #[derive(Debug, Clone, Default)]
@@ -126,7 +129,7 @@ pub(crate) fn run(json: bool, work: impl AsyncFnOnce() -> Outcome) -> Outcome {
 
 /// The client options of commands.
 pub(crate) fn client_options() -> ClientOptions {
-    ClientOptions { shutdown_grace: GRACE, ..ClientOptions::default() }
+    ClientOptions::default().with_shutdown_grace(GRACE)
 }
 
 impl Session {
@@ -146,9 +149,9 @@ impl Session {
         }
         let mut unusable = BTreeMap::new();
         for (label, config) in configured.servers {
-            match endpoint(&label, &config) {
-                Ok(endpoint) => {
-                    host.add_server(label.clone(), endpoint);
+            match address(&label, &config) {
+                Ok(address) => {
+                    host.add_server(label.clone(), address);
                     if configured.legacy.contains(&label) {
                         host.allow_legacy_discovery(&label)?;
                     }
@@ -175,6 +178,17 @@ impl Session {
     /// The folders of the user's state.
     pub(crate) fn settings(&self) -> &HostSettings {
         &self.settings
+    }
+
+    /// Lists every origin. If some have not answered after a moment, `slow` gets what was found until
+    /// then, and their labels.
+    pub(crate) async fn discover_noting(
+        &self,
+        slow: impl FnOnce(&Discovered, &[ServerLabel]),
+    ) -> Discovered {
+        let mut found = self.host.discover_noting(MOMENT, slow).await;
+        found.incomplete.extend(self.unusable.values().cloned());
+        found
     }
 
     /// Lists every origin, or only one. With one origin, its failure is an error.
@@ -214,7 +228,17 @@ impl Session {
     pub(crate) async fn find(&self, text: &str) -> Result<NamedSkill, Refusal> {
         let handle = Handle::parse(text)?;
         self.check_usable(handle.origin().and_then(Origin::server))?;
-        match self.host.resolve(&handle).await {
+        let mut resolving = std::pin::pin!(self.host.resolve(&handle));
+        let early = tokio::time::timeout(MOMENT, &mut resolving).await;
+        let resolved = if let Ok(resolved) = early {
+            resolved
+        } else {
+            let asked = handle.origin().and_then(Origin::server).cloned();
+            // If standard error is closed, no one waits for the note.
+            let _ = note_waiting(asked.as_slice());
+            resolving.await
+        };
+        match resolved {
             Ok(listed) => Ok(self.named(listed).await),
             Err(refusal) => Err(self.with_suggestion(text, refusal).await),
         }
@@ -329,6 +353,19 @@ fn host(settings: &HostSettings, options: &SessionOptions) -> Result<HostBuilder
         .audit(settings.audit())
         .lock(options.lock.clone())
         .offline(options.offline))
+}
+
+/// Tells the user on a terminal which servers the program waits for.
+pub(crate) fn note_waiting(servers: &[ServerLabel]) -> std::io::Result<()> {
+    let mut err = prose::stderr();
+    if !std::io::stderr().is_terminal() {
+        return Ok(());
+    }
+    let labels: Vec<String> = servers.iter().map(|label| format!("`{label}`")).collect();
+    match labels.as_slice() {
+        [] => writeln!(err, "{NOTE}note{NOTE:#}: Waiting for the servers."),
+        labels => writeln!(err, "{NOTE}note{NOTE:#}: Waiting for {}.", labels.join(", ")),
+    }
 }
 
 /// Prints a warning, which does not stop the command.

@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use skillwire_client::{Endpoint, HttpServer, Secret, ServerConfig, StdioServer};
+use skillwire_client::{
+    CommandEndpoint, Endpoint, HttpServer, Secret, ServerConfig, ServerUrl, StdioServer, expand,
+};
+use skillwire_host::OriginAddress;
 use skillwire_state::{AuditLog, FileCache, FileDialects, FileRecords, Logins, Servers};
-use skillwire_trust::{Reason, Refusal, ServerLabel};
+use skillwire_trust::{Reason, Refusal, Remedy, ServerLabel};
 
-use super::environment::{cache_folder, environment, home_folder, state_folder};
+use super::environment::{cache_folder, environment, home_folder, state_folder, variable};
 use crate::{exit::Exit, failure::Failure};
 
 /// The largest token file that is read.
@@ -117,25 +120,42 @@ fn logins(state: &Path) -> Logins {
     Logins::new(state.join("logins"))
 }
 
-/// Makes the endpoint of a configured server; the bearer token or login is read now.
-pub(crate) fn endpoint(label: &ServerLabel, config: &ServerConfig) -> Result<Endpoint, Refusal> {
+/// Makes the address of a configured server; variables, the bearer token and the login are read now.
+pub(crate) fn address(
+    label: &ServerLabel,
+    config: &ServerConfig,
+) -> Result<OriginAddress, Refusal> {
     match config {
-        ServerConfig::Stdio(server) => Ok(command(server)),
-        ServerConfig::Http(server) => http(label, server),
-        ServerConfig::WellKnown(origin) => Ok(Endpoint::Web(origin.origin().clone())),
+        ServerConfig::Stdio(server) => command(label, server).map(Into::into),
+        ServerConfig::Http(server) => http(label, server).map(Into::into),
+        ServerConfig::WellKnown(origin) => Ok(origin.origin().clone().into()),
     }
 }
 
-fn command(server: &StdioServer) -> Endpoint {
-    let inherited = environment()
-        .filter(|(name, _)| is_inherited(name) && !server.env().contains_key(name))
-        .map(|(name, value)| (name, Secret::new(value)));
-    let own = server.env().iter().map(|(name, value)| (name.clone(), value.clone()));
-    Endpoint::Command {
-        program: server.command().to_owned(),
-        args: server.args().to_vec(),
-        env: inherited.chain(own).collect(),
+/// Fills in the variables of a configured value.
+fn filled_in(label: &ServerLabel, text: &str) -> Result<String, Refusal> {
+    expand(text, variable).map_err(|unset| {
+        Refusal::new(Reason::VariableUnset)
+            .about(label)
+            .actual(&unset)
+            .remedy(Remedy::SetVariable(unset.name))
+    })
+}
+
+fn command(label: &ServerLabel, server: &StdioServer) -> Result<Endpoint, Refusal> {
+    let args = server.args().iter().map(|arg| filled_in(label, arg));
+    let mut command = CommandEndpoint::new(filled_in(label, server.command())?)
+        .args(args.collect::<Result<Vec<_>, _>>()?)
+        .folder(server.folder().map(Path::to_owned));
+    for (name, value) in environment() {
+        if is_inherited(&name) && !server.env().contains_key(&name) {
+            command = command.inherit(name, value);
+        }
     }
+    for (name, value) in server.env() {
+        command = command.env(name, Secret::new(filled_in(label, value.reveal())?));
+    }
+    Ok(Endpoint::Command(command))
 }
 
 /// Tells whether a server process inherits a variable. Windows ignores the case of names.
@@ -146,8 +166,17 @@ fn is_inherited(name: &str) -> bool {
 }
 
 fn http(label: &ServerLabel, server: &HttpServer) -> Result<Endpoint, Refusal> {
-    let mut headers: Vec<(String, Secret)> =
-        server.headers().iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let url = filled_in(label, server.url().reveal())?;
+    ServerUrl::parse(&url).map_err(|error| {
+        Refusal::new(Reason::ServerUnreachable)
+            .about(label)
+            .expected("a URL once its variables are filled in")
+            .actual(error)
+    })?;
+    let mut headers = Vec::new();
+    for (name, value) in server.headers() {
+        headers.push((name.clone(), Secret::new(filled_in(label, value.reveal())?)));
+    }
     if let Some(file) = server.bearer_token_file() {
         let token = bearer_token(file).map_err(|problem| {
             Refusal::new(Reason::ServerUnreachable)
@@ -159,10 +188,9 @@ fn http(label: &ServerLabel, server: &HttpServer) -> Result<Endpoint, Refusal> {
     }
     #[cfg(feature = "oauth")]
     if let Some(bearer) = login(label, server)? {
-        let url = server.url().reveal().to_owned();
         return Ok(Endpoint::LoggedIn { url, headers, bearer });
     }
-    Ok(Endpoint::Http { url: server.url().reveal().to_owned(), headers })
+    Ok(Endpoint::Http { url, headers })
 }
 
 /// The login to a server, if there is one and no token is configured.

@@ -22,7 +22,7 @@ pub(crate) use self::environment::{isolation_file, variable};
 #[cfg(feature = "host")]
 pub(crate) use self::{
     environment::pager,
-    host::{HostSettings, endpoint},
+    host::{HostSettings, address},
     upstream::UpstreamSettings,
 };
 pub(crate) use self::{

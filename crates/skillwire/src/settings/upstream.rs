@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use skillwire_client::Endpoint;
 use skillwire_core::Scheme;
+use skillwire_host::OriginAddress;
 use skillwire_trust::ServerLabel;
 
-use super::{HostSettings, endpoint};
+use super::{HostSettings, address};
 use crate::{exit::Exit, failure::Failure};
 
 /// Servers whose skills are passed on.
 #[derive(Debug)]
 pub(crate) struct UpstreamSettings {
     /// The servers, each with the label under which its skills are passed on.
-    pub(crate) servers: Vec<(ServerLabel, Endpoint)>,
+    pub(crate) servers: Vec<(ServerLabel, OriginAddress)>,
     /// The servers whose resources may all be searched for skills.
     pub(crate) legacy: BTreeSet<ServerLabel>,
     /// The scheme of the URIs.
@@ -43,9 +43,9 @@ impl UpstreamSettings {
                 continue;
             }
             let config = configured.servers.remove(&label).ok_or_else(unknown)?;
-            let endpoint =
-                endpoint(&label, &config).map_err(|refusal| Failure::usage(refusal.to_string()))?;
-            servers.push((label, endpoint));
+            let address =
+                address(&label, &config).map_err(|refusal| Failure::usage(refusal.to_string()))?;
+            servers.push((label, address));
         }
         Ok(Some(Self { servers, legacy: configured.legacy, scheme: scheme.clone() }))
     }

@@ -6,5 +6,6 @@ mod older_servers;
 mod passing_on;
 mod prompts;
 mod searching;
+mod server_words;
 mod support;
 mod windows;

@@ -1,7 +1,7 @@
 //! Skills of servers of older dialects, passed on in the form of the released extension.
 
 use serde_json::{Value, json};
-use skillwire_client::{Endpoint, WebOrigin};
+use skillwire_client::WebOrigin;
 use skillwire_core::{Digest, skill_file};
 use skillwire_testkit::{
     HostileServer, OlderDialect, WebSite, archives::TarMember, archives::gzip, archives::refunds,
@@ -132,7 +132,7 @@ async fn gw_d11_a_web_origin_is_passed_on_with_what_its_index_promises() {
         .file(&format!("{place}refunds.tar.gz"), "application/gzip", archive)
         .serve()
         .await;
-    let web = Endpoint::Web(WebOrigin::parse(site.url()).unwrap());
+    let web = WebOrigin::parse(site.url()).unwrap();
     let gateway = Plan::default().start_at(vec![(label("acme"), web)]).await;
     let entry = one_honest_entry(&gateway).await;
     assert_eq!(entry["resources"].as_array().unwrap().len(), refunds().len());
@@ -158,7 +158,7 @@ async fn gw_d11_files_without_digests_are_dynamic_and_read_one_by_one() {
         site.file(&format!("{place}refunds/{path}"), "text/plain", text)
     });
     let site = site.serve().await;
-    let web = Endpoint::Web(WebOrigin::parse(site.url()).unwrap());
+    let web = WebOrigin::parse(site.url()).unwrap();
     let gateway = Plan::default().start_at(vec![(label("acme"), web)]).await;
     assert_eq!(one_honest_entry(&gateway).await["resources"], "dynamic");
     let asked = |file: &str| site.requests().iter().filter(|path| path.ends_with(file)).count();

@@ -7,6 +7,7 @@ mod entries;
 mod failing;
 mod files;
 mod following;
+mod hanging;
 mod naming;
 mod rewriting;
 mod sharing;

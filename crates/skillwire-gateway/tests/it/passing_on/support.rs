@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use serde_json::{Value, json};
 use skillwire_client::Endpoint;
 use skillwire_gateway::{Admission, AdmitAll, FollowOptions, FollowedServers};
-use skillwire_host::Host;
+use skillwire_host::{Host, OriginAddress};
 use skillwire_source::{DirectoryOptions, DirectorySource, SkillSource};
 use skillwire_testkit::{HostileServer, ListeningServer, RpcReply, TestOptions, TestServer};
 use skillwire_trust::{Policy, ServerLabel};
@@ -75,7 +75,10 @@ impl Plan {
     }
 
     /// Passes on whatever is at these endpoints.
-    pub(crate) async fn start_at(mut self, endpoints: Vec<(ServerLabel, Endpoint)>) -> Gateway {
+    pub(crate) async fn start_at(
+        mut self,
+        endpoints: Vec<(ServerLabel, impl Into<OriginAddress>)>,
+    ) -> Gateway {
         let host = Host::builder().policy(self.policy).build();
         let labels: Vec<ServerLabel> = endpoints.iter().map(|(label, _)| label.clone()).collect();
         for (label, endpoint) in endpoints {

@@ -1,7 +1,7 @@
 //! Skills of web origins, in the three forms of their index.
 
 use serde_json::{Value, json};
-use skillwire_client::{Endpoint, WebOrigin};
+use skillwire_client::WebOrigin;
 use skillwire_core::Digest;
 use skillwire_dialects::Dialect;
 use skillwire_host::Host;
@@ -20,7 +20,7 @@ const DESCRIPTION: &str = "Handle a customer refund by the book. Use when money 
 
 fn host(site: &ServedWebSite) -> Host {
     let host = Host::builder().build();
-    host.add_server(label("acme"), Endpoint::Web(WebOrigin::parse(site.url()).unwrap()));
+    host.add_server(label("acme"), WebOrigin::parse(site.url()).unwrap());
     host
 }
 

@@ -1,6 +1,9 @@
 //! `skillwire list`: shows every skill of every origin with its state.
 
-use std::io::{self, Write};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{self, IsTerminal as _, Write},
+};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -9,7 +12,9 @@ use skillwire_host::{
     Discovered, Host,
     context::text::{one_line, one_line_within},
 };
-use skillwire_trust::{Origin, Reason, Refusal, RegistryItem, Remedy, ServerLabel, Standing};
+use skillwire_trust::{
+    Origin, Reason, Refusal, RegistryItem, Remedy, ServerLabel, SkillId, Standing,
+};
 
 use super::Outcome;
 use crate::{
@@ -17,7 +22,7 @@ use crate::{
     exit::Exit,
     output::{ADDED, ERROR, FAINT, HELP, STRONG, WARNING},
     prose, refusals, remedies, report,
-    session::{self, card, report_incomplete},
+    session::{self, Session, card, report_incomplete},
     terminal,
 };
 
@@ -77,19 +82,35 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
             return super::browse::run(session, label, args.json).await;
         }
         let only = args.server.as_deref().map(origin).transpose()?;
-        let found = session.discover(only.as_ref()).await?;
-        let rows: Vec<_> =
-            found.registry.items().iter().map(|item| row(session.host(), item)).collect();
-        let nothing = rows.is_empty() && found.refused.is_empty();
+        let mut early = None;
+        let found = match &only {
+            // On a terminal, the user sees the other servers' skills while a slow one is waited for.
+            None if !args.json && io::stdout().is_terminal() => {
+                session
+                    .discover_noting(|found, waiting| {
+                        early = Some(PrintedEarly::print(session, found, waiting));
+                    })
+                    .await
+            }
+            only => session.discover(only.as_ref()).await?,
+        };
+        let items = found.registry.items();
+        let nothing = items.is_empty() && found.refused.is_empty();
         let exit = match found.incomplete.first() {
             Some(first) if nothing => refusals::exit(first.class()),
             _ => Exit::Ok,
         };
         if args.json {
+            let rows = items.iter().map(|item| row(session.host(), item)).collect();
             report::json(&mut io::stdout().lock(), &listing(&found, rows))?;
             return Ok(exit);
         }
-        print(&mut prose::stdout(), &rows, &found, terminal::width())?;
+        let early = early.transpose()?.unwrap_or_default();
+        let late = items.iter().filter(|item| !early.skills.contains(item.skill.id()));
+        let rows: Vec<_> = late.map(|item| row(session.host(), item)).collect();
+        let refused = found.refused.iter().filter(|refusal| !early.refused.contains(refusal));
+        let mut out = prose::stdout();
+        print(&mut out, &rows, &found.dialects, refused, terminal::width())?;
         report_incomplete(&found)?;
         if nothing && found.incomplete.is_empty() {
             writeln!(
@@ -99,6 +120,29 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
         }
         Ok(exit)
     })
+}
+
+/// What was printed while a server had not answered yet.
+#[derive(Default)]
+struct PrintedEarly {
+    skills: BTreeSet<SkillId>,
+    refused: Vec<Refusal>,
+}
+
+impl PrintedEarly {
+    fn print(
+        session: &Session,
+        found: &Discovered,
+        waiting: &[ServerLabel],
+    ) -> Result<Self, io::Error> {
+        let items = found.registry.items();
+        let rows: Vec<_> = items.iter().map(|item| row(session.host(), item)).collect();
+        let mut out = prose::stdout();
+        print(&mut out, &rows, &found.dialects, found.refused.iter(), terminal::width())?;
+        session::note_waiting(waiting)?;
+        let skills = items.iter().map(|item| item.skill.id().clone()).collect();
+        Ok(Self { skills, refused: found.refused.clone() })
+    }
 }
 
 /// Makes the report that is printed as JSON.
@@ -146,17 +190,18 @@ pub(super) fn row<'a>(host: &Host, item: &'a RegistryItem) -> SkillRow<'a> {
     }
 }
 
-fn print(
+fn print<'a>(
     out: &mut impl Write,
     rows: &[SkillRow<'_>],
-    found: &Discovered,
+    dialects: &BTreeMap<ServerLabel, Dialect>,
+    refused: impl Iterator<Item = &'a Refusal>,
     width: Option<usize>,
 ) -> io::Result<()> {
     let mut before = None;
     let widest = rows.iter().map(|row| one_line(row.handle).chars().count()).max().unwrap_or(0);
     for row in rows {
         if before != Some(row.origin) {
-            let dialect = row.origin.server().and_then(|label| found.dialects.get(label));
+            let dialect = row.origin.server().and_then(|label| dialects.get(label));
             let dialect = dialect.map_or_else(String::new, |dialect| {
                 format!(" ({}, {})", dialect.code(), dialect.title())
             });
@@ -165,7 +210,7 @@ fn print(
         }
         print_row(out, row, widest, width)?;
     }
-    for refusal in &found.refused {
+    for refusal in refused {
         let subject = refusal.subject.as_ref().map(ToString::to_string);
         let skill = one_line(subject.as_deref().unwrap_or("an entry"));
         let code = refusal.reason.code();

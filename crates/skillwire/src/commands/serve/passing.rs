@@ -38,8 +38,8 @@ impl PassedOnServers {
         let host = Host::builder().policy(policy).client_options(client_options()).build();
         let UpstreamSettings { servers, legacy, scheme } = settings;
         let labels: Vec<ServerLabel> = servers.iter().map(|(label, _)| label.clone()).collect();
-        for (label, endpoint) in servers {
-            host.add_server(label.clone(), endpoint);
+        for (label, address) in servers {
+            host.add_server(label.clone(), address);
             if legacy.contains(&label) {
                 host.allow_legacy_discovery(&label)?;
             }

@@ -33,7 +33,7 @@ async fn log_in(user: &TestUser, server: &LoginServer) -> CommandResult {
 #[tokio::test]
 async fn a_server_that_wants_a_login_says_so_and_works_after_it() {
     let (user, server) = (TestUser::new(), guarded(&[]).await);
-    user.run_ok(&["server", "add", "acme", &server.url()]).await;
+    user.run_ok(&["server", "add", "acme", &server.url(), "--no-connect"]).await;
     let refused = user.run(&["list", "--server", "acme"]).await;
     let hint = "help: `skillwire server login acme` logs in.";
     assert!(refused.stderr.contains(hint), "{}", refused.stderr);
@@ -61,7 +61,7 @@ async fn a_server_that_wants_a_login_says_so_and_works_after_it() {
 #[tokio::test]
 async fn a_login_can_be_forgotten() {
     let (user, server) = (TestUser::new(), guarded(&[]).await);
-    user.run_ok(&["server", "add", "acme", &server.url()]).await;
+    user.run_ok(&["server", "add", "acme", &server.url(), "--no-connect"]).await;
     log_in(&user, &server).await.assert_exit(0);
     assert_eq!(user.run_ok(&["server", "logout", "acme"]).await, "Forgot the login to `acme`.\n");
     user.run(&["list", "--server", "acme"]).await.assert_refused(7, "error[login_required]");
@@ -72,7 +72,7 @@ async fn a_login_can_be_forgotten() {
 #[tokio::test]
 async fn a_login_that_fails_leaves_nothing_behind() {
     let (user, server) = (TestUser::new(), guarded(&[LoginFault::Declined]).await);
-    user.run_ok(&["server", "add", "acme", &server.url()]).await;
+    user.run_ok(&["server", "add", "acme", &server.url(), "--no-connect"]).await;
     log_in(&user, &server).await.assert_refused(7, "error[login_failed]");
     assert!(!user.state("logins/acme.json").exists());
     let late = user.run(&["server", "login", "acme", "--wait", "1"]).await.assert_exit(7);
@@ -86,10 +86,18 @@ async fn a_login_that_fails_leaves_nothing_behind() {
 #[tokio::test]
 async fn only_a_server_with_a_url_and_without_a_token_is_logged_in_to() {
     let user = TestUser::new();
-    user.run_ok(&["server", "add", "prog", "--", "prog"]).await;
-    user.run_ok(&["server", "add", "key", "https://x.example/", "--header", "Authorization=x"])
-        .await;
-    user.run_ok(&["server", "add", "clear", "http://x.example/mcp"]).await;
+    user.run_ok(&["server", "add", "prog", "--no-connect", "--", "prog"]).await;
+    user.run_ok(&[
+        "server",
+        "add",
+        "key",
+        "https://x.example/",
+        "--header",
+        "Authorization=x",
+        "--no-connect",
+    ])
+    .await;
+    user.run_ok(&["server", "add", "clear", "http://x.example/mcp", "--no-connect"]).await;
     user.run(&["server", "login", "prog"]).await.assert_refused(2, "is a program");
     user.run(&["server", "login", "key"]).await.assert_refused(2, "has a token configured");
     user.run(&["server", "login", "clear"]).await.assert_refused(7, "not at an `https` URL");

@@ -13,6 +13,7 @@ mod locking;
 mod login;
 mod older;
 mod passing_on;
+mod reaching;
 mod refusing;
 mod servers;
 mod state;

@@ -31,7 +31,7 @@ async fn a_started_server_is_passed_on_and_ends_with_us_gw_05() {
 #[tokio::test]
 async fn a_server_that_is_away_is_told_and_the_rest_is_served_gw_10() {
     let user = TestUser::new();
-    user.run_ok(&["server", "add", "dead", "http://127.0.0.1:1/mcp"]).await;
+    user.run_ok(&["server", "add", "dead", "http://127.0.0.1:1/mcp", "--no-connect"]).await;
     let own = SkillFolder::with_skills(&["own"]);
     let own = own.path().to_str().unwrap();
     let mut gateway =
@@ -62,7 +62,7 @@ async fn what_comes_through_passes_every_check_of_a_host_gw_18() {
         HttpServer::start(user.command(&["serve", "--http", "127.0.0.1:0", "--upstream", "shop"]))
             .await;
     let url = format!("http://{}/mcp", gateway.address);
-    user.run_ok(&["server", "add", "front", &url]).await;
+    user.run_ok(&["server", "add", "front", &url, "--no-connect"]).await;
     let passes = "2 skills listed, 5 files as promised: 0 errors, 0 warnings.\n";
     assert_eq!(user.run_ok(&["verify", "front"]).await, passes);
     user.approve("front:refunds").await;

@@ -19,12 +19,21 @@ async fn secrets_are_stored_and_never_printed() {
             "https://x.example/mcp?key=hush1",
             "--header",
             "X-Key=hush2",
+            "--no-connect",
         ])
         .await,
         user.run(&["server", "add", "run", "--env", "KEY=hush3", "--", "prog", "--token", "hush4"])
             .await,
-        user.run(&["server", "add", "file", "http://x.example/", "--bearer-token-file", "token"])
-            .await,
+        user.run(&[
+            "server",
+            "add",
+            "file",
+            "http://x.example/",
+            "--bearer-token-file",
+            "token",
+            "--no-connect",
+        ])
+        .await,
         user.run(&["server", "list"]).await,
         user.run(&["server", "list", "--json"]).await,
         user.run(&["server", "add", "bad", "http://x.example/", "--header", "hush5"]).await,

@@ -31,14 +31,21 @@ pub(crate) struct TerminalSession {
 }
 
 impl TerminalSession {
-    pub(crate) fn start(mut command: Command) -> Self {
+    /// Starts a command with a terminal for everything but its results.
+    pub(crate) fn start(command: Command) -> Self {
+        Self::start_with(command, false)
+    }
+
+    /// Starts a command; its results go to the terminal as well if `whole`.
+    pub(crate) fn start_with(mut command: Command, whole: bool) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
         let name = ptsname(&ours, Vec::new()).unwrap();
         let theirs =
             || -> OwnedFd { open(&name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap() };
-        command.stdin(theirs()).stderr(theirs()).stdout(Stdio::null());
+        command.stdin(theirs()).stderr(theirs());
+        command.stdout(if whole { theirs().into() } else { Stdio::null() });
         let child = command.spawn().unwrap();
         // The command would hold its side of the terminal open.
         drop(command);

@@ -51,12 +51,13 @@ impl TestUser {
     /// Configures a server of the program itself, over stdio, for a folder of skills.
     pub(crate) async fn add_folder_server(&self, label: &str, folder: &SkillFolder) {
         let path = folder.path().to_str().unwrap();
-        self.run_ok(&["server", "add", label, "--", BINARY, "serve", "--no-index", path]).await;
+        let serve = ["--no-connect", "--", BINARY, "serve", "--no-index", path];
+        self.run_ok(&[&["server", "add", label][..], &serve].concat()).await;
     }
 
     /// Configures a server over HTTP.
     pub(crate) async fn add_http_server(&self, label: &str, server: &ListeningServer) {
-        self.run_ok(&["server", "add", label, &server.url()]).await;
+        self.run_ok(&["server", "add", label, &server.url(), "--no-connect"]).await;
     }
 
     /// Approves a skill.
@@ -68,6 +69,12 @@ impl TestUser {
     #[cfg(unix)]
     pub(crate) fn start_on_terminal(&self, arguments: &[&str]) -> TerminalSession {
         TerminalSession::start(self.command(arguments))
+    }
+
+    /// Starts the program on a terminal that its results go to as well.
+    #[cfg(unix)]
+    pub(crate) fn start_whole_on_terminal(&self, arguments: &[&str]) -> TerminalSession {
+        TerminalSession::start_with(self.command(arguments), true)
     }
 
     /// The state that `list` shows for a skill.

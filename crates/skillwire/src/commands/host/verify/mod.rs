@@ -5,9 +5,9 @@ mod report;
 
 use std::collections::BTreeMap;
 
-use skillwire_client::{Endpoint, HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer};
+use skillwire_client::{HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer};
 use skillwire_host::{
-    Host,
+    Host, OriginAddress,
     verification::{Demand, Verification, VerifyOptions},
 };
 use skillwire_trust::{Budgets, Policy, Reason, Refusal, ServerLabel};
@@ -19,7 +19,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     prose, remedies, session,
-    settings::{HostSettings, endpoint},
+    settings::{HostSettings, address},
 };
 
 /// The label, in the report, of a server that the user has not configured.
@@ -30,13 +30,13 @@ const MOST_BYTES: u64 = 1 << 40;
 
 pub(super) fn run(args: &VerifyArgs) -> Outcome {
     session::run(args.json, async || {
-        let VerifyTarget { label, endpoint, legacy } = target(args)?;
+        let VerifyTarget { label, address, legacy } = target(args)?;
         let budgets = Budgets { session_bytes: MOST_BYTES, ..Budgets::default() };
         let host = Host::builder()
             .policy(Policy { budgets, ..Policy::default() })
             .client_options(session::client_options())
             .build();
-        host.add_server(label.clone(), endpoint);
+        host.add_server(label.clone(), address);
         if legacy || args.legacy_discovery {
             host.allow_legacy_discovery(&label)?;
         }
@@ -62,7 +62,7 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
 /// A server to verify.
 struct VerifyTarget {
     label: ServerLabel,
-    endpoint: Endpoint,
+    address: OriginAddress,
     /// Whether all its resources may be searched for skills.
     legacy: bool,
 }
@@ -86,8 +86,8 @@ fn target(args: &VerifyArgs) -> Result<VerifyTarget, Failure> {
     };
     let label = ServerLabel::parse(UNLABELLED)
         .map_err(|error| Failure::new(Exit::Internal, format!("`{UNLABELLED}` {error}.")))?;
-    let endpoint = endpoint(&label, &config)?;
-    Ok(VerifyTarget { label, endpoint, legacy: false })
+    let address = address(&label, &config)?;
+    Ok(VerifyTarget { label, address, legacy: false })
 }
 
 fn configured(label: &str) -> Result<VerifyTarget, Failure> {
@@ -100,9 +100,9 @@ fn configured(label: &str) -> Result<VerifyTarget, Failure> {
     let servers = HostSettings::resolve()?.servers().load();
     let configured = servers.map_err(|error| Failure::caused(Exit::Usage, error))?;
     let config = configured.servers.get(&label).ok_or_else(unknown)?;
-    let endpoint = endpoint(&label, config)?;
+    let address = address(&label, config)?;
     let legacy = configured.legacy.contains(&label);
-    Ok(VerifyTarget { label, endpoint, legacy })
+    Ok(VerifyTarget { label, address, legacy })
 }
 
 /// Adds a hint to a refusal that requires a login: only a server with a label can be logged in to.

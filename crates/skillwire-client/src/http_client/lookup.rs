@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use hyper_util::client::legacy::connect::dns::Name;
 use tower_service::Service;
 
-use super::address;
+use super::address::Destinations;
 
 /// Looks up names and drops every address that must not be connected to.
 ///
@@ -19,22 +19,16 @@ use super::address;
 /// therefore cannot resolve to a public address when it is checked and to a private one when it is
 /// used (DNS rebinding).
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Guarded {
-    loopback: bool,
-}
+pub(super) struct CheckedLookup(Destinations);
 
-impl Guarded {
-    /// Creates a resolver for names of this machine, or for names of the public internet.
-    pub(super) fn new(loopback: bool) -> Self {
-        Self { loopback }
-    }
-
-    fn allows(self, found: &SocketAddr) -> bool {
-        if self.loopback { found.ip().is_loopback() } else { address::is_public(found.ip()) }
+impl CheckedLookup {
+    /// Creates a resolver for the names of these destinations.
+    pub(super) fn new(destinations: Destinations) -> Self {
+        Self(destinations)
     }
 }
 
-impl Service<Name> for Guarded {
+impl Service<Name> for CheckedLookup {
     type Response = vec::IntoIter<SocketAddr>;
     type Error = io::Error;
     type Future = BoxFuture<'static, Result<Self::Response, io::Error>>;
@@ -44,11 +38,11 @@ impl Service<Name> for Guarded {
     }
 
     fn call(&mut self, name: Name) -> Self::Future {
-        let guard = *self;
+        let Self(destinations) = *self;
         Box::pin(async move {
             // The connector fills in the port.
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let allowed: Vec<_> = found.filter(|found| guard.allows(found)).collect();
+            let allowed: Vec<_> = found.filter(|found| destinations.allows(found.ip())).collect();
             if allowed.is_empty() {
                 let problem = "the name leads to no address that may be connected to";
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
@@ -65,8 +59,8 @@ mod tests {
     #[tokio::test]
     async fn a_name_that_leads_to_this_machine_is_only_used_where_that_was_typed_d11() {
         let name = || "localhost".parse::<Name>().unwrap();
-        assert!(Guarded::new(true).call(name()).await.is_ok());
-        let error = Guarded::new(false).call(name()).await.unwrap_err();
+        assert!(CheckedLookup::new(Destinations::ThisMachine).call(name()).await.is_ok());
+        let error = CheckedLookup::new(Destinations::Public).call(name()).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
     }
 }

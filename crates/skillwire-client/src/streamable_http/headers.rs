@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, header, uri::Scheme};
 use skillwire_protocol::{truncated, version::MODERN};
 
-use crate::{call::Call, error::ClientError, secret::Secret, web::address::is_loopback};
+use crate::{call::Call, error::ClientError, secret::Secret};
 
 /// The header that names a legacy session.
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -14,7 +14,7 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// Parses the configured URL. Errors never repeat it, because it may hold a token.
 pub(super) fn url(text: &str) -> Result<Uri, ClientError> {
-    let wrong = |why: &str| ClientError::Unreachable(format!("the configured URL {why}"));
+    let wrong = |why: &str| ClientError::unreachable(format!("the configured URL {why}"));
     let url: Uri = text.parse().map_err(|_| wrong("is malformed"))?;
     let known = [&Scheme::HTTP, &Scheme::HTTPS];
     if url.scheme().is_none_or(|scheme| !known.contains(&scheme)) {
@@ -27,14 +27,6 @@ pub(super) fn url(text: &str) -> Result<Uri, ClientError> {
         Some(_) => Ok(url),
         None => Err(wrong("has no host")),
     }
-}
-
-/// Refuses a URL whose traffic others on the network could read.
-pub(super) fn check_confidential(url: &Uri) -> Result<(), ClientError> {
-    if url.scheme() == Some(&Scheme::HTTPS) || url.host().is_some_and(is_loopback) {
-        return Ok(());
-    }
-    Err(ClientError::Unreachable("a token is sent to `https` URLs only".to_owned()))
 }
 
 /// Returns the `Authorization` value for a token.
@@ -52,7 +44,7 @@ pub(super) fn configured(headers: &[(String, Secret)]) -> Result<HeaderMap, Clie
     for (name, value) in headers {
         let wrong = || {
             let name = truncated(name);
-            ClientError::Unreachable(format!("the configured header `{name}` is malformed"))
+            ClientError::unreachable(format!("the configured header `{name}` is malformed"))
         };
         let name: HeaderName = name.parse().map_err(|_| wrong())?;
         let mut value = HeaderValue::from_str(value.reveal()).map_err(|_| wrong())?;

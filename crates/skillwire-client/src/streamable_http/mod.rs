@@ -1,13 +1,12 @@
 //! Messages over streamable HTTP: one request each, answered with JSON or with events.
 
-mod body;
+mod events;
 mod headers;
-mod sender;
 mod sse;
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -17,18 +16,20 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::Full;
 use hyper::body::Incoming as Body;
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use skillwire_protocol::{Era, method};
 use tokio::{sync::broadcast, time::timeout};
 
-use self::body::Events;
-pub(crate) use self::{body::collect, sender::Sender};
+use self::events::Events;
 use super::{
     bearer::Bearer,
     call::{Call, cancelled},
     changes::{self, Change, Changes, Subscription},
     error::ClientError,
+    http_client::{Destinations, HttpClient, HttpRequest, collect, is_loopback},
     incoming::{self, Incoming},
+    masking::SecretMask,
     pipe::answer_to,
     task::OwnedTask,
 };
@@ -38,8 +39,8 @@ use crate::secret::Secret;
 const SMALL_BYTES: usize = 256 * 1024;
 
 /// A server at a URL.
-pub(super) struct Http {
-    sender: Sender,
+pub(super) struct StreamableHttp {
+    client: HttpClient,
     url: Uri,
     headers: HeaderMap,
     /// Supplies short-lived tokens.
@@ -57,22 +58,31 @@ pub(super) struct Http {
     /// once do not open two.
     stream: tokio::sync::Mutex<Option<OwnedTask>>,
     closed: AtomicBool,
+    /// Learns the tokens of a login, which are renewed while the client runs.
+    secrets: Arc<SecretMask>,
 }
 
-impl Http {
+impl StreamableHttp {
     /// Prepares to talk to a URL; sends nothing yet.
     pub(super) fn new(
         url: &str,
         extra: &[(String, Secret)],
         bearer: Option<Arc<dyn Bearer>>,
         connect_timeout: Duration,
+        secrets: Arc<SecretMask>,
     ) -> Result<Self, ClientError> {
         let url = headers::url(url)?;
-        if bearer.is_some() {
-            headers::check_confidential(&url)?;
-        }
+        let destinations = match bearer {
+            // A token of a login must not be readable on the way.
+            Some(_) => {
+                Destinations::Confidential { this_machine: url.host().is_some_and(is_loopback) }
+            }
+            None => Destinations::Configured,
+        };
+        destinations.check(&url)?;
         Ok(Self {
-            sender: Sender::new(&url, connect_timeout)?,
+            client: HttpClient::new(destinations, connect_timeout),
+            secrets,
             url,
             headers: headers::configured(extra)?,
             bearer,
@@ -83,12 +93,8 @@ impl Http {
         })
     }
 
-    fn session(&self) -> MutexGuard<'_, Option<HeaderValue>> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn overheard(&self) -> Option<broadcast::Sender<Change>> {
-        self.overheard.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.upgrade()
+        self.overheard.lock().as_ref()?.upgrade()
     }
 
     /// Sends a request and waits for its answer; dropping the future closes the exchange.
@@ -111,7 +117,7 @@ impl Http {
         let response = self.post(call.version, Some(call), call.text.clone()).await?;
         let response = self.accept(response, call.id, bytes).await?;
         if call.method == method::INITIALIZE {
-            *self.session() = response.headers().get(headers::SESSION).cloned();
+            *self.session.lock() = response.headers().get(headers::SESSION).cloned();
             // The stream of an earlier session is useless now.
             *self.stream.lock().await = None;
         }
@@ -202,7 +208,7 @@ impl Http {
         let overheard = changes::channel();
         let receiver = overheard.subscribe();
         let weak = overheard.downgrade();
-        *self.overheard.lock().unwrap_or_else(PoisonError::into_inner) = Some(weak);
+        *self.overheard.lock() = Some(weak);
         let asker = Some((Arc::downgrade(self), version));
         *stream = Some(OwnedTask::spawn(follow(events, overheard, asker)));
         Ok(Changes::new(receiver, None))
@@ -234,7 +240,7 @@ impl Http {
     /// Ends the session, if there is one, and makes every later request fail.
     pub(super) async fn close(&self, grace: Duration) {
         *self.stream.lock().await = None;
-        let session = self.session().take();
+        let session = self.session.lock().take();
         if let Some(session) = session
             && let Ok(mut request) = self.request(None, None)
         {
@@ -260,36 +266,37 @@ impl Http {
         &self,
         version: Option<&'static str>,
         call: Option<&Call>,
-    ) -> Result<Request<Full<Bytes>>, ClientError> {
+    ) -> Result<HttpRequest, ClientError> {
         let mut request = Request::new(Full::default());
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.url.clone();
         *request.headers_mut() = self.headers.clone();
         // `initialize` opens a session, so it must not carry the id of an earlier one.
-        let session = version.and_then(|_| self.session().clone());
+        let session = version.and_then(|_| self.session.lock().clone());
         headers::add(request.headers_mut(), version, call, session)?;
         Ok(request)
     }
 
-    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Body>, ClientError> {
+    async fn send(&self, request: HttpRequest) -> Result<Response<Body>, ClientError> {
         if self.closed.load(Ordering::Relaxed) {
-            return Err(ClientError::Closed("it was closed here".to_owned()));
+            return Err(ClientError::closed("it was closed here"));
         }
         let response = match &self.bearer {
             Some(bearer) => self.send_with(&**bearer, request).await?,
-            None => self.sender.send(request).await?,
+            None => self.client.send(request).await?,
         };
         if response.status().is_redirection() {
             return Err(ClientError::Redirected(headers::target(response.headers())));
         }
-        // A user who configured a token has to fix that token; a login would not help.
-        let is_configured = self.headers.contains_key(header::AUTHORIZATION);
-        if response.status() == StatusCode::UNAUTHORIZED && !is_configured {
-            let why =
-                if self.bearer.is_some() { "it refuses a new token" } else { "there is none" };
-            return Err(ClientError::LoginRequired(why.to_owned()));
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(response);
         }
-        Ok(response)
+        // A user who configured a token has to fix that token; a login would not help.
+        if self.headers.contains_key(header::AUTHORIZATION) {
+            return Err(ClientError::TokenRefused);
+        }
+        let why = if self.bearer.is_some() { "it refuses a new token" } else { "there is none" };
+        Err(ClientError::LoginRequired(why.to_owned()))
     }
 
     /// Sends a request with a token, and once more with a new token if the server refuses the
@@ -297,17 +304,19 @@ impl Http {
     async fn send_with(
         &self,
         bearer: &dyn Bearer,
-        mut request: Request<Full<Bytes>>,
+        mut request: HttpRequest,
     ) -> Result<Response<Body>, ClientError> {
         let token = bearer.token().await?;
+        self.secrets.add(&token);
         request.headers_mut().insert(header::AUTHORIZATION, headers::bearer(&token)?);
-        let response = self.sender.send(request.clone()).await?;
+        let response = self.client.send(request.clone()).await?;
         if response.status() != StatusCode::UNAUTHORIZED {
             return Ok(response);
         }
         let token = bearer.renew(&token).await?;
+        self.secrets.add(&token);
         request.headers_mut().insert(header::AUTHORIZATION, headers::bearer(&token)?);
-        self.sender.send(request).await
+        self.client.send(request).await
     }
 
     /// Accepts a response that can hold an answer, or returns the error that it stands for.
@@ -330,8 +339,8 @@ impl Http {
         {
             return Err(error);
         }
-        if status == StatusCode::NOT_FOUND && self.session().is_some() {
-            return Err(ClientError::Closed("the server ended the session".to_owned()));
+        if status == StatusCode::NOT_FOUND && self.session.lock().is_some() {
+            return Err(ClientError::closed("the server ended the session"));
         }
         Err(ClientError::HttpStatus(status.as_u16()))
     }
@@ -353,7 +362,7 @@ fn own_answer(message: Incoming<'_>, id: u64) -> Result<Box<RawValue>, ClientErr
 async fn follow(
     mut events: Events,
     changes: broadcast::Sender<Change>,
-    legacy: Option<(Weak<Http>, &'static str)>,
+    legacy: Option<(Weak<StreamableHttp>, &'static str)>,
 ) {
     while let Ok(Some(event)) = events.next().await {
         match incoming::read(&event) {
@@ -379,13 +388,13 @@ async fn follow(
 /// A request without an answer yet; dropping it tells a legacy server that the caller no longer
 /// waits.
 struct UnderWay {
-    http: Arc<Http>,
+    http: Arc<StreamableHttp>,
     id: u64,
     version: Option<&'static str>,
 }
 
 impl UnderWay {
-    fn new(http: &Arc<Http>, call: &Call) -> Self {
+    fn new(http: &Arc<StreamableHttp>, call: &Call) -> Self {
         let told = call.era() == Era::Legacy && call.may_be_cancelled();
         Self { http: Arc::clone(http), id: call.id, version: call.version.filter(|_| told) }
     }
