@@ -13,7 +13,8 @@ from typing import Any
 
 from .conversation import Conversation, Reply, Tool, plain
 
-LIST = ("list_skills", "find_skills", "search_skills")
+# The tools that do a thing, the more particular ones first.
+LIST = ("search_skills", "find_skills", "list_skills")
 LOAD = ("load_skill", "get_skill", "use_skill")
 READ = ("read_skill_file", "read_file_of_skill")
 # Tools with which a run ends in clients that do not take words for the end.
@@ -44,7 +45,10 @@ def key(tool: Tool, *wanted: str) -> str:
 
 
 def list_skills(query: str) -> Step:
-    return Step("list", LIST, lambda tool, _: {key(tool, "query", "q"): query})
+    def arguments(tool: Tool, _: Conversation) -> dict[str, Any]:
+        return {"query": query} if "query" in tool.properties else {}
+
+    return Step("list", LIST, arguments)
 
 
 def load_skill(name: str, handle: str) -> Step:
