@@ -144,6 +144,7 @@ impl FollowedServer {
     }
 
     /// Has the source scanned if the server's skills changed since the last scan.
+    #[cfg(feature = "bridge")]
     pub(crate) fn wake(&self) {
         self.shared.signal.wake();
     }

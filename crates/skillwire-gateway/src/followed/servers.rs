@@ -100,6 +100,7 @@ impl FollowedServers {
     }
 
     /// Has the sources scanned if servers changed since the last scan.
+    #[cfg(feature = "bridge")]
     pub(crate) fn wake(&self) {
         self.all.iter().for_each(FollowedServer::wake);
     }

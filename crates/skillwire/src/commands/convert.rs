@@ -26,7 +26,7 @@ pub(super) fn run(args: &ConvertArgs) -> Outcome {
     }
     let converted = skillwire_dialects::convert(from, to, &text).map_err(|error| {
         Failure::caused(Exit::Findings, error)
-            .hint("Nothing is made up; convert from a document that says more.")
+            .hint("Convert from a document that holds what is missing.")
     })?;
     report::json(&mut io::stdout().lock(), &converted)?;
     Ok(Exit::Ok)
@@ -37,7 +37,10 @@ fn parse(code: &str, option: &str) -> Result<Dialect, Failure> {
     let found = known.into_iter().find(|dialect| dialect.code().eq_ignore_ascii_case(code));
     found.ok_or_else(|| {
         let codes: Vec<_> = known.iter().map(|dialect| format!("`{}`", dialect.code())).collect();
-        Failure::usage(format!("`{option} {}` names no document.", code.escape_debug()))
-            .hint(format!("The dialects with documents are {}.", codes.join(", ")))
+        Failure::usage(format!(
+            "`{option} {}` is not a dialect that has a document.",
+            code.escape_debug()
+        ))
+        .hint(format!("The dialects with documents are {}.", codes.join(", ")))
     })
 }

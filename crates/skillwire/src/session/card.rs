@@ -118,7 +118,10 @@ pub(crate) fn changes(
     diff: &ContentDiff,
 ) -> io::Result<()> {
     if diff.is_empty() {
-        return writeln!(out, "It is what was approved before, but was something else in between.");
+        return writeln!(
+            out,
+            "It is what you approved before, but other content was listed in between."
+        );
     }
     writeln!(out, "{WARNING}It changed since it was approved:{WARNING:#}")?;
     for file in &diff.added {

@@ -22,7 +22,11 @@ pub(crate) fn notes(out: &mut impl Write, file: &Inspected) -> io::Result<()> {
             card::origin(&file.skill.origin)
         )?;
     } else {
-        writeln!(out, "{WARNING}warning{WARNING:#}: Nothing says what {} should be.", file.uri)?;
+        writeln!(
+            out,
+            "{WARNING}warning{WARNING:#}: {} was compared with nothing: the server gives no digest for it.",
+            file.uri
+        )?;
     }
     let Ok(text) = std::str::from_utf8(&file.bytes) else {
         let kind = media_type::of(&file.uri.name(), &file.bytes);

@@ -89,15 +89,15 @@ fn check(approved: &Lock, file: &Path) -> Outcome {
     }
     if differences == 0 && locked != *approved {
         differences = 1;
-        writeln!(out, "{WARNING}Other grants are locked than given.{WARNING:#}")?;
+        writeln!(out, "{WARNING}The locked grants differ from those you gave.{WARNING:#}")?;
     }
     out.flush()?;
     if differences == 0 {
-        writeln!(prose::stdout(), "`{}` is what is approved.", file.display())?;
+        writeln!(prose::stdout(), "`{}` is up to date.", file.display())?;
         return Ok(Exit::Ok);
     }
-    Err(Failure::new(Exit::Findings, format!("`{}` is not what is approved.", file.display()))
-        .hint("`skillwire lock` writes it anew; review the difference."))
+    Err(Failure::new(Exit::Findings, format!("`{}` is not up to date.", file.display()))
+        .hint("`skillwire lock` writes it again; review the difference."))
 }
 
 /// Reads a lock file; a single invalid part is an error.

@@ -51,10 +51,10 @@ pub(super) fn run(args: &SearchArgs) -> Outcome {
         report_incomplete(&found)?;
         if hits.total > rows.len() {
             let more = hits.total - rows.len();
-            writeln!(prose::stderr(), "{more} more fit; `--limit N` shows more of them.")?;
+            writeln!(prose::stderr(), "{more} more match; `--limit N` shows more of them.")?;
         }
         if rows.is_empty() {
-            writeln!(prose::stderr(), "No skill has these words; `skillwire list` shows all.")?;
+            writeln!(prose::stderr(), "No skill matches; `skillwire list` shows all of them.")?;
         }
         Ok(Exit::Ok)
     })

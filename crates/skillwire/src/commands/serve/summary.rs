@@ -8,14 +8,18 @@ use skillwire_core::{Effect, Strictness};
 
 use crate::{
     output::{FAINT, STRONG, WARNING, counted},
+    prose,
     report::printable,
 };
 
 /// The most served skills that are named one by one.
 const SHOWN: usize = 20;
 
-/// The width lines are cut to.
+/// The width lines are cut to, at most.
 const WIDTH: usize = 88;
+
+/// The narrowest terminal that lines are cut for.
+const LEAST_WIDTH: usize = 40;
 
 /// How a client reaches this server.
 pub(super) enum ClientSetup<'a> {
@@ -45,8 +49,10 @@ impl ClientSetup<'_> {
 /// Shows what is served and how to use it, on standard error and only to a terminal.
 pub(super) fn show(refreshed: &Refreshed, strictness: Strictness, client: &ClientSetup<'_>) {
     if std::io::stderr().is_terminal() {
+        let width = terminal_size::terminal_size_of(std::io::stderr())
+            .map_or(WIDTH, |(width, _)| usize::from(width.0).clamp(LEAST_WIDTH, WIDTH));
         // The server also runs if the terminal is gone.
-        let _ = write(&mut anstream::stderr().lock(), refreshed, strictness, client);
+        let _ = write(&mut prose::stderr(), refreshed, strictness, client, width);
     }
 }
 
@@ -55,15 +61,16 @@ fn write(
     refreshed: &Refreshed,
     strictness: Strictness,
     client: &ClientSetup<'_>,
+    width: usize,
 ) -> std::io::Result<()> {
     let mut served: Vec<_> = refreshed.inspected().filter_map(|i| i.skill.as_ref()).collect();
     served.sort_by(|a, b| a.uri.cmp(&b.uri));
     writeln!(out, "{STRONG}Serving {}{STRONG:#}", counted(served.len(), "skill"))?;
     let shown: Vec<_> = served.iter().take(SHOWN).collect();
     let widest = shown.iter().map(|skill| printable(&skill.path()).chars().count()).max();
-    let column = widest.unwrap_or(0).min(WIDTH / 2);
+    let column = widest.unwrap_or(0).min(width / 2);
     for skill in shown {
-        let description = one_line(&skill.description(), WIDTH - column - 4);
+        let description = one_line(&skill.description(), width - column - 4);
         let path = printable(&skill.path());
         writeln!(out, "  {path:column$}  {FAINT}{description}{FAINT:#}")?;
     }
@@ -72,9 +79,12 @@ fn write(
     }
     let mut skipped: Vec<_> = refreshed.inspected().filter(|i| i.skill.is_none()).collect();
     skipped.sort_by(|a, b| a.origin.cmp(&b.origin));
+    // The log has said why each is skipped, unless it leaves warnings out.
+    let is_logged = tracing::enabled!(tracing::Level::WARN);
     if !skipped.is_empty() {
-        writeln!(out, "{WARNING}Skipped {}{WARNING:#}", counted(skipped.len(), "skill"))?;
-        for skip in skipped {
+        let place = if is_logged { ", for the reasons above" } else { "" };
+        writeln!(out, "{WARNING}Skipped {}{WARNING:#}{place}", counted(skipped.len(), "skill"))?;
+        for skip in skipped.into_iter().filter(|_| !is_logged) {
             let reason = skip.reasons(strictness).next();
             let mut text = reason.map_or(String::new(), |r| format!("{} [{}]", r.message, r.code));
             if reason.is_some_and(|reason| reason.code.effect() == Effect::SkipUnlessLenient) {
@@ -120,7 +130,7 @@ mod tests {
         let refreshed =
             Refresher::new(catalog, vec![Box::new(source)]).refresh(&ScanRequest::everything());
         let mut out = Vec::new();
-        write(&mut out, &refreshed, Strictness::Normal, client).unwrap();
+        write(&mut out, &refreshed, Strictness::Normal, client, WIDTH).unwrap();
         anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
     }
 

@@ -59,8 +59,11 @@ fn default_folder(archive: &Path) -> Result<PathBuf, Failure> {
         name[at..].eq_ignore_ascii_case(ending).then(|| PathBuf::from(&name[..at]))
     });
     stem.filter(|stem| !stem.as_os_str().is_empty()).ok_or_else(|| {
-        Failure::usage(format!("`{}` says nothing about where to unpack.", archive.display()))
-            .hint("Name a folder with `--to DIR`.")
+        Failure::usage(format!(
+            "The name `{}` does not end like an archive's, so no folder follows from it.",
+            archive.display()
+        ))
+        .hint("Name a folder with `--to DIR`.")
     })
 }
 

@@ -118,7 +118,7 @@ fn for_a_new_server(refusal: Refusal, label: &ServerLabel, config: &ServerConfig
 }
 
 fn config(args: &ServerAddArgs) -> Result<ServerConfig, Failure> {
-    let invalid = |error: InvalidServer| Failure::usage("This is no server.").because(error);
+    let invalid = |error: InvalidServer| Failure::usage("This is not a server.").because(error);
     if let [command, rest @ ..] = args.command.as_slice() {
         let env = pairs(&args.env, "--env")?;
         let server = StdioServer::new(command, rest.to_vec(), env).map_err(invalid)?;
@@ -133,7 +133,7 @@ fn config(args: &ServerAddArgs) -> Result<ServerConfig, Failure> {
     if args.kind == ServerKind::WellKnown {
         if !args.header.is_empty() || args.bearer_token_file.is_some() || args.legacy_discovery {
             return Err(Failure::usage("A web origin gets no headers and no token.")
-                .hint("Leave these options out: what it publishes is for everybody."));
+                .hint("Leave these options out: what it publishes is public."));
         }
         return WellKnownOrigin::new(url).map(ServerConfig::WellKnown).map_err(|error| {
             invalid(error).hint("Write an origin such as `https://example.com`.")

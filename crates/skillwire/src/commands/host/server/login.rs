@@ -11,8 +11,8 @@ use skillwire_trust::ServerLabel;
 
 use super::{Outcome, label, unknown, unusable};
 #[cfg(feature = "oauth")]
-use crate::{args::ServerLoginArgs, failure::Failure, prose, report::printable, session};
-use crate::{args::ServerLogoutArgs, exit::Exit, settings::HostSettings};
+use crate::{args::ServerLoginArgs, failure::Failure, report::printable, session};
+use crate::{args::ServerLogoutArgs, exit::Exit, prose, settings::HostSettings};
 
 #[cfg(feature = "oauth")]
 pub(super) fn run(args: &ServerLoginArgs) -> Outcome {
@@ -49,7 +49,7 @@ fn server(settings: &HostSettings, label: &ServerLabel) -> Result<HttpServer, Fa
         ServerConfig::WellKnown(_) => Err(Failure::usage(format!(
             "`{label}` is a web origin, and web origins have no login."
         ))
-        .hint("What it publishes is for everybody.")),
+        .hint("What it publishes is public.")),
         ServerConfig::Http(server) if server.is_authorized() => {
             Err(Failure::usage(format!("`{label}` has a token configured, which is used instead."))
                 .hint(format!(

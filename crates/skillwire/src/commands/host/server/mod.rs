@@ -117,9 +117,9 @@ fn allow_legacy(args: &ServerAllowLegacyArgs) -> Outcome {
     }
     let mut out = prose::stdout();
     if args.off {
-        writeln!(out, "Only what `{label}` declares is asked for.")?;
+        writeln!(out, "Skills of `{label}` are read only as it declares them.")?;
     } else {
-        writeln!(out, "The resources of `{label}` are looked through for skills.")?;
+        writeln!(out, "Skills are also looked for among the resources of `{label}`.")?;
     }
     Ok(Exit::Ok)
 }

@@ -70,7 +70,7 @@ struct VerifyTarget {
 /// Resolves the server to verify, under the user's label or one for this report alone.
 fn target(args: &VerifyArgs) -> Result<VerifyTarget, Failure> {
     let invalid = |error: InvalidServer| {
-        Failure::usage("This is no server.").because(error)
+        Failure::usage("This is not a server.").because(error)
             .hint("Name a configured server, a URL such as `https://skills.example.com/mcp`, or a program after `--`.")
     };
     let config = match (args.command.as_slice(), args.target.as_deref()) {
