@@ -201,7 +201,7 @@ impl OnDemandSkills {
     /// Takes a skill in, and lets the one go that was asked for longest ago.
     fn found(&self, path: &SkillPath, files: FetchedFiles) -> LookupOutcome {
         let path = path.to_string();
-        let named = files.iter().map(|(path, bytes)| (path.as_str(), bytes.clone()));
+        let named = files.into_iter().map(|(path, bytes)| (path.to_string(), bytes));
         let mut inspected = inspect_files(&self.origin, &path, named);
         let mut is_served = false;
         for skill in inspected.iter_mut().filter_map(|inspected| inspected.skill.as_mut()) {

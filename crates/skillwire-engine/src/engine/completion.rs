@@ -86,7 +86,7 @@ impl Call<'_> {
     ) -> Result<Answer, RpcError> {
         let templates = &self.state.config.templates;
         if let Some(template) = templates.iter().find(|template| template.uri == uri) {
-            return self.of_operator_template(template, &argument, context.arguments);
+            return self.of_operator_template(template, &argument, &context.arguments);
         }
         let own = Template::recognise(&uri, self.snapshot.schemes());
         let Some((template, scheme)) = own.filter(|_| self.speaks(Dialect::Templates)) else {
@@ -109,7 +109,7 @@ impl Call<'_> {
         &self,
         template: &UriTemplate,
         argument: &Argument,
-        known: BTreeMap<String, String>,
+        known: &BTreeMap<String, String>,
     ) -> Result<Answer, RpcError> {
         let Argument { name, value } = argument;
         if !template.has_variable(name) {
@@ -117,7 +117,7 @@ impl Call<'_> {
         }
         let lookup = self.state.lookup.as_ref();
         if let Some(asked) =
-            lookup.and_then(|lookup| lookup.complete(&template.uri, name, value, &known))
+            lookup.and_then(|lookup| lookup.complete(&template.uri, name, value, known))
         {
             let result = self.result();
             return Ok(later(async move {
@@ -127,7 +127,7 @@ impl Call<'_> {
                 Ok(finish(result, &Completion { values, total }))
             }));
         }
-        let completion = self.listed_values(template, name, value, &known);
+        let completion = self.listed_values(template, name, value, known);
         Ok(Answer::Now(Ok(finish(self.result(), &completion))))
     }
 

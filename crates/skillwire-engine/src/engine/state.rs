@@ -145,9 +145,10 @@ impl EngineBuilder {
             projections: Projections::new(PROJECTION_BYTES.min(cache_bytes / 2)),
             skilljack: skilljack(&config, state),
             start: Instant::now(),
-            offers: match config.skill_tools {
-                true => offers.and(Arc::new(SkillTools::new(Weak::clone(state)))),
-                false => offers,
+            offers: if config.skill_tools {
+                offers.and(Arc::new(SkillTools::new(Weak::clone(state))))
+            } else {
+                offers
             },
             catalog,
             config,

@@ -160,7 +160,7 @@ impl From<BadArgument> for Unanswered {
 
 impl From<RpcError> for Unanswered {
     fn from(error: RpcError) -> Self {
-        Self(error.message.to_string())
+        Self(error.message)
     }
 }
 

@@ -88,7 +88,7 @@ impl FetchSkill for Colours {
     }
 
     fn templates(&self) -> Vec<UriTemplate> {
-        vec![UriTemplate::parse(COLOURS).unwrap().name("colour")]
+        UriTemplate::parse(COLOURS).map(|it| it.name("colour")).into_iter().collect()
     }
 
     fn complete(

@@ -14,7 +14,7 @@ const MAX_ICON_BYTES: usize = 64 * 1024;
 pub(super) fn resolve(args: &IdentityArgs) -> Result<ServerIdentity, Failure> {
     let mut identity = ServerIdentity::default();
     if let Some(name) = &args.name {
-        identity.name = text("--name", name)?.to_owned();
+        text("--name", name)?.clone_into(&mut identity.name);
     }
     if let Some(title) = &args.title {
         identity = identity.title(text("--title", title)?);

@@ -61,7 +61,9 @@ impl StartChecks {
             for missing in engine.missing_dependencies() {
                 tracing::warn!("{}", report::printable(&missing.to_string()));
             }
-            idle_work.into_iter().for_each(|work| work());
+            for work in idle_work {
+                work();
+            }
         });
         Ok(())
     }

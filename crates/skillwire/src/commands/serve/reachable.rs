@@ -11,13 +11,11 @@ pub(super) fn reachable_url(listening: SocketAddr, host: Option<&str>) -> String
     if !listening.ip().is_unspecified() {
         return format!("http://{listening}{ENDPOINT}");
     }
-    match host {
-        Some(host) => format!("http://{host}:{port}{ENDPOINT}"),
-        None => {
-            let address = SocketAddr::new(outgoing_address(listening), port);
-            format!("http://{address}{ENDPOINT}")
-        }
+    if let Some(host) = host {
+        return format!("http://{host}:{port}{ENDPOINT}");
     }
+    let address = SocketAddr::new(outgoing_address(listening), port);
+    format!("http://{address}{ENDPOINT}")
 }
 
 /// Returns the address from which this machine talks to others, or that of this machine itself.
