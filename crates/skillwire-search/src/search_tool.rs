@@ -71,8 +71,8 @@ impl SearchTool {
     /// A search builds the index of a small one itself in a moment, and a server that is never
     /// asked does without the memory for it.
     pub fn prepare(&self) {
-        let listed = |snapshot: Arc<Snapshot>| snapshot.listed_count();
-        if self.catalog.now(ViewId::EVERYTHING).map_or(0, listed) >= LARGE_CATALOGUE {
+        let snapshot = self.catalog.now(ViewId::EVERYTHING);
+        if snapshot.is_some_and(|snapshot| snapshot.listed_count() >= LARGE_CATALOGUE) {
             self.state.blocking_lock().index(ViewId::EVERYTHING, &self.catalog);
         }
     }

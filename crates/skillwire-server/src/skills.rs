@@ -93,6 +93,7 @@ impl Skills {
     ///
     /// Streams and sessions of a token that is gone, or that has another name or other patterns,
     /// end at once.
+    #[tracing::instrument(skip_all)]
     pub fn replace_tokens(&self, tokens: Tokens) -> Option<TokenChanges> {
         let table = self.0.admission.tokens.as_ref()?;
         Some(table.replace(tokens, self.engine().catalog()))
