@@ -1,7 +1,7 @@
 //! A skill as a listing offers it: how a client fetches its files, and what the listing promises
 //! about them.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value};
 use skillwire_archive::ArchiveFormat;
@@ -126,6 +126,7 @@ pub enum BrokenPromise {
 
 /// The promises of a server about one skill, and how a client fetches its files.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "listings say or leave out each by itself")]
 pub struct SkillOffer {
     /// The dialect of the listing.
     pub dialect: Dialect,
@@ -143,7 +144,7 @@ pub struct SkillOffer {
     /// Whether every file that the server names has a promise, if only an empty one.
     pub names_files: bool,
     /// What the listing says about the skill besides.
-    pub facts: SkillFacts,
+    pub facts: Arc<SkillFacts>,
 }
 
 impl SkillOffer {
@@ -157,14 +158,14 @@ impl SkillOffer {
             first_seen: true,
             described_elsewhere: false,
             names_files: false,
-            facts: SkillFacts::default(),
+            facts: Arc::default(),
         }
     }
 
     /// Adds what the listing says about the skill besides its files.
     #[must_use]
     pub fn with_facts(self, facts: SkillFacts) -> Self {
-        Self { facts, ..self }
+        Self { facts: Arc::new(facts), ..self }
     }
 
     /// Notes files that the server names without promising anything about their bytes.

@@ -200,7 +200,7 @@ impl ListedSkill {
         sep_2076::check_arguments(self.arguments(), values).map_err(|invalid| match invalid {
             InvalidArguments::Missing(name) => refuse(Reason::ArgumentMissing)
                 .expected(format!("a value for the argument `{}`", name.escape_debug()))
-                .remedy(Remedy::GiveArgument(self.id.clone(), name)),
+                .remedy(Remedy::GiveArgument(self.id.clone(), name.into())),
             invalid => refuse(Reason::ArgumentUnknown).actual(invalid),
         })?;
         let Some(offer) = self.offer.as_ref().filter(|_| !values.is_empty()) else {

@@ -74,6 +74,13 @@ pub trait RecordStore: Send + Sync {
 
     /// Returns every readable record, and the errors of the others.
     fn all(&self) -> (Vec<Record>, Vec<StoreError>);
+
+    /// Returns every readable record of an origin, and the errors of the others.
+    fn of_origin(&self, origin: &Origin) -> (Vec<Record>, Vec<StoreError>) {
+        let (mut records, errors) = self.all();
+        records.retain(|record| record.id.origin == *origin);
+        (records, errors)
+    }
 }
 
 /// The error for state that cannot be read or written.

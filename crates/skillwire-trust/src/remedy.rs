@@ -49,7 +49,7 @@ pub enum Remedy {
     /// Register this program at the authorization server by hand.
     RegisterClient,
     /// Load the skill again with a value for this argument.
-    GiveArgument(SkillId, String),
+    GiveArgument(SkillId, Box<str>),
     /// Allow older dialects, so that entries of a draft are taken for skills without digests.
     AcceptDraft(ServerLabel),
     /// Allow older dialects, so that skills are looked for among the server's resources.

@@ -209,7 +209,7 @@ impl<'a, S: SkillServer> OfferedFiles<'a, S> {
             return Ok(NamedContent { skill_file, paths: None });
         }
         let (answer, more) = self.ask_skill(skill, name, arguments).await?;
-        let facts = facts.clone().and(more);
+        let facts = (**facts).clone().and(more);
         let skill_file = facts.skill_file(name, &answer.instructions).into();
         Ok(NamedContent { skill_file, paths: Some(answer.paths(name)) })
     }
@@ -235,7 +235,7 @@ impl<'a, S: SkillServer> OfferedFiles<'a, S> {
     ) -> Result<NamedContent, Refusal> {
         let answer = self.ask_by_name(skills_page::READ, sep_2076::params(name)).await?;
         let read = skills_page::read(&answer, name).map_err(|invalid| unlike(skill, invalid))?;
-        let facts = offer.facts.clone().and(read.facts);
+        let facts = (*offer.facts).clone().and(read.facts);
         let skill_file = facts.skill_file(name, &read.instructions).into();
         Ok(NamedContent { skill_file, paths: Some(read.paths) })
     }

@@ -344,12 +344,12 @@ impl Host {
 
     /// Returns the approved skills of an origin, for when the host cannot ask the server.
     fn remembered(&self, origin: &Origin) -> Result<Listing, Refusal> {
-        let (records, errors) = self.inner.records.all();
+        let (records, errors) = self.inner.records.of_origin(origin);
         if let (true, Some(error)) = (records.is_empty(), errors.first()) {
             return Err(unusable(error.clone()));
         }
-        let approvals = records.into_iter().filter(|record| record.id.origin == *origin);
-        let skills = approvals
+        let skills = records
+            .into_iter()
             .filter_map(|record| record.approval)
             .map(|approval| ListedSkill::remembered(origin.clone(), &approval).into())
             .collect();
@@ -359,8 +359,8 @@ impl Host {
 
     /// Withdraws every approval whose skill is now listed with other content.
     fn note_listing(&self, origin: &Origin, skills: &[KnownSkill]) -> Result<(), Refusal> {
-        let (records, _) = self.inner.records.all();
-        for record in records.into_iter().filter(|record| record.id.origin == *origin) {
+        let (records, _) = self.inner.records.of_origin(origin);
+        for record in records {
             let Some(approval) = record.approval.filter(|approval| !approval.revoked) else {
                 continue;
             };

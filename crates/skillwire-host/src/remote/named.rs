@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn however_many_skills_are_named_no_more_are_kept_than_there_is_room_for_hst_111() {
         let origin = Origin::parse("acme").unwrap();
-        let listed = crate::remote::unlisted(&origin, &uri(0)).unwrap().passed_on();
+        let listed = crate::remote::getting::unlisted(&origin, &uri(0)).unwrap().passed_on();
         let entries = NamedEntries::default();
         let put = |index| entries.put(&uri(index), &listed, Duration::ZERO);
         (0..MOST).for_each(put);

@@ -194,6 +194,18 @@ impl RecordStore for FileRecords {
         }
         (found.records, found.faults)
     }
+
+    fn of_origin(&self, origin: &Origin) -> (Vec<Record>, Vec<StoreError>) {
+        let mut found = Found::default();
+        match (Folder::find(&self.root), &encode(origin.label())[..]) {
+            (Ok(Some(root)), [label]) if !is_earlier_lock(&root, label) => {
+                found.inner(&root, label, origin, &[]);
+            }
+            (Ok(_), _) => {}
+            (Err(fault), _) => found.faults.push(fault.into()),
+        }
+        (found.records, found.faults)
+    }
 }
 
 /// Locks the store, and removes the lock of earlier versions, so that a server may be labelled

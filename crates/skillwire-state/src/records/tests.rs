@@ -85,6 +85,8 @@ fn the_same_uri_of_two_servers_is_two_records_hst_11_hst_12_h_50() {
     assert_eq!(approved(&other).content, content(&other, "two"));
     assert_eq!(approved(&fixture.id).content, content(&fixture.id, "one"));
     assert_eq!(fixture.records.all().0.len(), 2);
+    let (of_other, faults) = fixture.records.of_origin(&other.origin);
+    assert_eq!((of_other[0].id.clone(), of_other.len(), faults), (other, 1, vec![]));
 }
 
 #[test]
