@@ -14,11 +14,13 @@ use super::{OfferedFiles, SkillServer};
 /// The largest archive that the host downloads: the size limit of a skill, and some overhead.
 const MOST_BYTES: u64 = skillwire_core::limits::MAX_BYTES + (4 << 20);
 
+/// An archive by address and digest: an index may name another one at the same address later.
+type ArchiveKey = (String, Option<Digest>);
+
 /// The archives opened in this session, and the bytes that others may still expand to.
 #[derive(Default)]
 pub(crate) struct OpenedArchives {
-    /// By address and digest: an index may name another archive at the same address.
-    opened: Mutex<HashMap<(String, Option<Digest>), Arc<Vec<ArchiveFile>>>>,
+    opened: Mutex<HashMap<ArchiveKey, Arc<Vec<ArchiveFile>>>>,
     budget: Mutex<Budget>,
 }
 

@@ -104,7 +104,7 @@ impl Host {
         let offer = offer.ok_or_else(|| Refusal::new(Reason::ArgumentUnknown).about(skill))?;
         let server = self.server_of(skill, skill.uri.file())?;
         let (bytes, offer) = server.read_with_arguments(skill, offer).await?;
-        let is_new = !approved.content().is_some_and(|content| content.file(variant).is_some());
+        let is_new = approved.content().is_none_or(|content| content.file(variant).is_none());
         self.keep_pin(skill, &pin(variant.clone(), &bytes))?;
         let file = VerifiedFile::check(skill, &pin(skill.uri.file().clone(), &bytes), bytes)?;
         let content = FileContent::FirstSeen(FirstSeen { file, new: is_new });
