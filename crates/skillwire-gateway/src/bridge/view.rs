@@ -207,13 +207,11 @@ impl BridgeView {
         let Some(place) = place.filter(|at| self.shown[*at] == SkillStatus::Approved) else {
             return false;
         };
-        match listed.offer() {
-            Some(_) => host.may_pass_on(listed, self.approvals.get(&place)),
-            None => {
-                let listed_now = &self.registry.items()[place].skill;
-                same_entry(listed_now, listed.id(), listed.entry())
-            }
+        if listed.offer().is_some() {
+            return host.may_pass_on(listed, self.approvals.get(&place));
         }
+        let listed_now = &self.registry.items()[place].skill;
+        same_entry(listed_now, listed.id(), listed.entry())
     }
 
     /// Tells whether this view can use the index of another one: both have the same skills with the
