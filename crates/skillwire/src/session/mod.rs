@@ -45,6 +45,7 @@ const MOMENT: Duration = Duration::from_secs(1);
 
 /// The options of one run.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "commands set each by itself")]
 pub(crate) struct SessionOptions {
     /// Uses only stored decisions and cached files.
     pub(crate) offline: bool,
