@@ -1,5 +1,7 @@
 //! Options for how a server answers.
 
+use std::time::Duration;
+
 use skillwire_source::UriTemplate;
 
 use crate::{
@@ -50,6 +52,11 @@ pub struct Config {
     /// The most bytes of files that are cached, and the most bytes of pages of listings; memory is
     /// used only as clients read files and request pages again.
     pub cache_bytes: u64,
+    /// The most bytes of large answers that wait for their clients to read them, besides what is
+    /// cached, but at least 64 MiB. A request for a large file waits until there is room for it.
+    pub answer_bytes: u64,
+    /// How long a request waits for room before it is refused.
+    pub answer_wait: Duration,
     /// The dialects that are enabled besides the extension.
     pub dialects: Dialects,
     /// The skill that is the guide to this server's tools.
@@ -72,6 +79,8 @@ impl Default for Config {
             cache_scope: CacheScope::Public,
             directory_read: true,
             cache_bytes: 128 * 1024 * 1024,
+            answer_bytes: 256 * 1024 * 1024,
+            answer_wait: Duration::from_secs(20),
             dialects: Dialects::default(),
             usage: None,
             identity: ServerIdentity::default(),
@@ -101,6 +110,20 @@ impl Config {
     #[must_use]
     pub fn cache_scope(mut self, scope: CacheScope) -> Self {
         self.cache_scope = scope;
+        self
+    }
+
+    /// Sets the most bytes of large answers that wait for their clients to read them.
+    #[must_use]
+    pub fn answer_bytes(mut self, bytes: u64) -> Self {
+        self.answer_bytes = bytes;
+        self
+    }
+
+    /// Sets how long a request waits for room before it is refused.
+    #[must_use]
+    pub fn answer_wait(mut self, time: Duration) -> Self {
+        self.answer_wait = time;
         self
     }
 

@@ -37,7 +37,7 @@ pub use skillwire_source::{Skill, SkillLookup};
 pub use self::{
     caller::Caller,
     config::{CacheScope, Config},
-    engine::{Answer, Engine, EngineBuilder, Outcome},
+    engine::{Answer, AnswerRoom, Engine, EngineBuilder, Outcome},
     identity::{Icon, ServerIdentity},
     payload::{OutgoingMessage, Payload},
     subscription::{

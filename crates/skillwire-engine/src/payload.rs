@@ -3,13 +3,21 @@
 use bytes::Bytes;
 use skillwire_protocol::RequestId;
 
+use crate::engine::budget::{AnswerRoom, LARGE_ANSWER};
+
 /// Pieces of at most this many bytes are copied to their neighbour, because sending a separate
 /// piece costs more than copying them.
 const SMALL: usize = 1_024;
 
 /// A result object as JSON, cut into pieces at any place.
-#[derive(Debug, Clone, Default)]
-pub struct Payload(Vec<Bytes>);
+#[derive(Debug)]
+pub struct Payload {
+    pieces: Vec<Bytes>,
+    /// The room that these bytes occupy; pieces may hold room of their own.
+    room: Option<AnswerRoom>,
+    /// Whether all large pieces hold room of their own.
+    counted: bool,
+}
 
 impl Payload {
     /// Creates a result from consecutive pieces.
@@ -17,17 +25,45 @@ impl Payload {
         // Includes space for the pieces that a response adds around them.
         let mut all = Vec::with_capacity(5);
         all.extend(pieces);
-        Self(all)
+        Self { pieces: all, room: None, counted: false }
+    }
+
+    /// Marks a result whose large pieces hold room of their own.
+    pub(crate) fn counted(self) -> Self {
+        Self { counted: true, ..self }
+    }
+
+    /// Holds the room that was taken for the result, as far as it needs it.
+    pub(crate) fn within(mut self, room: Option<AnswerRoom>) -> Self {
+        if let Some(mut room) = room {
+            room.resize(self.pieces.iter().map(Bytes::len).sum::<usize>() as u64);
+            self.room = Some(room);
+        }
+        self
+    }
+
+    /// Holds room until the bytes have been sent.
+    pub(crate) fn hold(&mut self, room: AnswerRoom) {
+        self.room = Some(room);
+    }
+
+    /// Returns the bytes of room that a large result still needs.
+    pub(crate) fn needs_room(&self) -> Option<u64> {
+        if self.counted || self.room.is_some() {
+            return None;
+        }
+        let length: usize = self.pieces.iter().map(Bytes::len).sum();
+        (length > LARGE_ANSWER).then_some(length as u64)
     }
 
     /// Returns the result as one text.
     pub fn into_bytes(self) -> Vec<u8> {
-        self.0.concat()
+        self.pieces.concat()
     }
 
     /// Wraps the result into the response to a request.
     pub fn into_response(self, id: &RequestId) -> OutgoingMessage {
-        let Self(mut pieces) = self;
+        let Self { mut pieces, room, counted: _ } = self;
         let (start, id, result) =
             (&br#"{"jsonrpc":"2.0","id":"#[..], id.as_json().as_bytes(), &br#","result":"#[..]);
         let is_small = |piece: &&mut Bytes| piece.len() <= SMALL;
@@ -39,7 +75,7 @@ impl Payload {
             Some(last) => *last = [&last[..], b"}"].concat().into(),
             None => pieces.push(Bytes::from_static(b"}")),
         }
-        OutgoingMessage(pieces)
+        OutgoingMessage { pieces, room }
     }
 }
 
@@ -50,13 +86,16 @@ impl From<Bytes> for Payload {
 }
 
 /// A whole message, cut into pieces at any place.
-#[derive(Debug, Clone)]
-pub struct OutgoingMessage(Vec<Bytes>);
+#[derive(Debug)]
+pub struct OutgoingMessage {
+    pieces: Vec<Bytes>,
+    room: Option<AnswerRoom>,
+}
 
 impl OutgoingMessage {
     /// Returns the number of bytes.
     pub fn len(&self) -> usize {
-        self.0.iter().map(Bytes::len).sum()
+        self.pieces.iter().map(Bytes::len).sum()
     }
 
     /// Tells whether there is nothing to send.
@@ -64,15 +103,16 @@ impl OutgoingMessage {
         self.len() == 0
     }
 
-    /// Returns the pieces in order.
-    pub fn into_pieces(self) -> Vec<Bytes> {
-        self.0
+    /// Returns the pieces in order, and the room that a large message occupies. A transport keeps the
+    /// room until the pieces have been sent.
+    pub fn into_pieces(self) -> (Vec<Bytes>, Option<AnswerRoom>) {
+        (self.pieces, self.room)
     }
 
     /// Joins the pieces to one line that ends with a line feed.
     pub fn into_line(self) -> Vec<u8> {
         let mut line = Vec::with_capacity(self.len() + 1);
-        self.0.iter().for_each(|piece| line.extend_from_slice(piece));
+        self.pieces.iter().for_each(|piece| line.extend_from_slice(piece));
         line.push(b'\n');
         line
     }
@@ -80,7 +120,7 @@ impl OutgoingMessage {
 
 impl From<String> for OutgoingMessage {
     fn from(text: String) -> Self {
-        Self(vec![Bytes::from(text)])
+        Self { pieces: vec![Bytes::from(text)], room: None }
     }
 }
 
@@ -102,7 +142,7 @@ mod tests {
             (vec![&long], 3),
         ] {
             let payload = Payload::new(pieces.iter().map(|piece| Bytes::from((*piece).to_owned())));
-            let sent = payload.into_response(&id).into_pieces();
+            let sent = payload.into_response(&id).into_pieces().0;
             let result = pieces.concat();
             let expected = format!(r#"{{"jsonrpc":"2.0","id":"a","result":{result}}}"#);
             assert_eq!(String::from_utf8(sent.concat()).unwrap(), expected);

@@ -149,21 +149,40 @@ impl Filter {
 
 /// Counts how many more files legacy sessions may subscribe to.
 #[derive(Debug)]
-pub struct Room(AtomicUsize);
+pub struct Room {
+    left: AtomicUsize,
+    /// The room that this is a share of.
+    whole: Option<Arc<Self>>,
+}
 
 impl Room {
     /// Creates room for `most` subscriptions.
     pub fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self(AtomicUsize::new(most)))
+        Arc::new(Self { left: AtomicUsize::new(most), whole: None })
+    }
+
+    /// Creates a share of a room, for at most `most` subscriptions.
+    pub fn share_of(whole: &Arc<Self>, most: usize) -> Arc<Self> {
+        Arc::new(Self { left: AtomicUsize::new(most), whole: Some(Arc::clone(whole)) })
     }
 
     fn take(&self) -> bool {
         let less = |left: usize| left.checked_sub(1);
-        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+        if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_err() {
+            return false;
+        }
+        let taken = self.whole.as_ref().is_none_or(|whole| whole.take());
+        if !taken {
+            self.left.fetch_add(1, Ordering::Relaxed);
+        }
+        taken
     }
 
     fn give_back(&self, count: usize) {
-        self.0.fetch_add(count, Ordering::Relaxed);
+        self.left.fetch_add(count, Ordering::Relaxed);
+        if let Some(whole) = &self.whole {
+            whole.give_back(count);
+        }
     }
 }
 
@@ -432,6 +451,18 @@ mod tests {
             panic!("{text} is a request");
         };
         session.note(&request, |_| None).is_ok()
+    }
+
+    #[test]
+    fn a_share_is_a_part_of_the_whole_room_sec_13() {
+        let whole = Room::new(3);
+        let share = Room::share_of(&whole, 2);
+        assert!(share.take() && share.take() && !share.take());
+        assert!(whole.take() && !whole.take());
+        share.give_back(2);
+        assert!(whole.take() && share.take() && !share.take(), "two are free");
+        whole.give_back(2);
+        assert!(share.take());
     }
 
     #[test]

@@ -226,6 +226,15 @@ impl SkillsBuilder {
         self
     }
 
+    /// Sets the most bytes of large answers that wait for their clients to read them, besides what is
+    /// cached, and how long a request waits for room before it is refused.
+    #[must_use]
+    pub fn answer_memory(mut self, bytes: u64, wait: std::time::Duration) -> Self {
+        self.config.answer_bytes = bytes;
+        self.config.answer_wait = wait;
+        self
+    }
+
     /// Sets which skills and files are listed.
     #[must_use]
     pub fn listing(mut self, options: SnapshotOptions) -> Self {

@@ -15,8 +15,7 @@ use super::{
     DialectPart,
     documents::{ByLength, Made},
 };
-use crate::engine::OwnedCall;
-use crate::engine::{contents::published, resource_changed};
+use crate::engine::{AnswerRoom, OwnedCall, contents::published, resource_changed};
 
 /// How many digests of archives are remembered after their bytes are gone.
 const REMEMBERED: usize = 65_536;
@@ -131,6 +130,12 @@ pub(super) fn named_by<'a>(
         let skill = snapshot.skill(&format!("{root}/SKILL.md"))?;
         packable(skill).map(|_| (skill, format))
     })
+}
+
+/// Waits for room for an archive of a skill: its files, the archive of at most the same size, and the
+/// answer, which is a third longer.
+pub(super) async fn room(call: &OwnedCall, skill: &Skill) -> Result<Option<AnswerRoom>, RpcError> {
+    call.room(packable(skill).map_or(0, |tree| total(tree).saturating_mul(4))).await
 }
 
 /// Reads a skill as an archive.

@@ -10,7 +10,7 @@ use super::{
     documents::{Document, DocumentKey},
     fastmcp, index, skilljack, skills_over_mcp,
 };
-use crate::engine::{Outcome, OwnedCall, contents::render, media_type, reading};
+use crate::engine::{Outcome, OwnedCall, contents::render, reading};
 
 /// Reads what a URI stands for, or fails with `missing`.
 pub(crate) async fn read(call: OwnedCall, uri: String, missing: RpcError) -> Outcome {
@@ -31,8 +31,9 @@ pub(crate) async fn read(call: OwnedCall, uri: String, missing: RpcError) -> Out
             Ok(contents(&call, &uri, dialects::skills_over_mcp::XML_MEDIA_TYPE, made))
         }
         Projected::Archive(skill, format) => {
+            let room = archives::room(&call, &skill).await?;
             let archive = archives::read(&call, &skill, format).await?.ok_or(missing)?;
-            Ok(call.contents(&uri, format.media_type(), &archive.bytes))
+            Ok(call.contents(&uri, format.media_type(), &archive.bytes).within(room))
         }
         Projected::Manifest(skill) => {
             let manifest = fastmcp::manifest(&skill).ok_or(missing)?;
@@ -42,10 +43,7 @@ pub(crate) async fn read(call: OwnedCall, uri: String, missing: RpcError) -> Out
             let list = skills_over_mcp::list(&skill, &name).ok_or(missing)?;
             Ok(call.contents(&uri, dialects::skills_over_mcp::MEDIA_TYPE, &list))
         }
-        Projected::File(skill, path) => {
-            let bytes = call.bytes(&skill, &path).await?.ok_or(missing)?;
-            Ok(call.contents(&uri, media_type(&skill, &path, &bytes), &bytes))
-        }
+        Projected::File(skill, path) => call.file(&skill, &path, &uri).await?.ok_or(missing),
         Projected::Collection(skill) => skilljack::read_collection(call, skill, uri).await,
         Projected::Usage(skill) => {
             let body = call.instructions(&skill).await?;

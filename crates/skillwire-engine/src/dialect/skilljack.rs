@@ -7,16 +7,24 @@ use skillwire_dialects::skilljack::{file_uri, is_collected};
 use skillwire_source::{Skill, SkillContent};
 
 use super::skills_page::push_content;
-use crate::engine::{Outcome, OwnedCall, media_type};
+use crate::{
+    engine::{Outcome, OwnedCall, media_type},
+    payload::Payload,
+};
 
 /// The most bytes of one collection; files beyond that are left out.
 const MAX_COLLECTION_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Reads a collection: every file except `SKILL.md`, hidden files and those that are too large.
 pub(crate) async fn read_collection(call: OwnedCall, skill: Arc<Skill>, asked: String) -> Outcome {
+    let paths = call.paths(&skill).await?;
+    let sizes = paths.iter().filter_map(|path| size(&skill, path));
+    let known = sizes.fold(0, u64::saturating_add).min(MAX_COLLECTION_BYTES);
+    // The text is a third longer than the files and is copied into the answer.
+    let room = call.room(known.saturating_mul(3)).await?;
     let mut contents = String::from("[");
     let mut total = 0;
-    for path in call.paths(&skill).await? {
+    for path in paths {
         if !is_collected(&path, size(&skill, &path)) {
             continue;
         }
@@ -36,7 +44,7 @@ pub(crate) async fn read_collection(call: OwnedCall, skill: Arc<Skill>, asked: S
     result.json("contents", &contents);
     result.cacheable();
     result.server_info();
-    Ok(result.finish().into())
+    Ok(Payload::from(result.finish()).within(room))
 }
 
 fn size(skill: &Skill, path: &RelPath) -> Option<u64> {

@@ -17,10 +17,10 @@ use skillwire_source::{FileTree, Skill, SkillContent};
 use super::{
     DialectPart,
     archives::{self, ArchiveFormat, Archived},
-    documents::{Document, DocumentKey},
+    documents::{Document, DocumentKey, Made},
     names::{LookupNames, Named},
 };
-use crate::engine::{OwnedCall, media_type};
+use crate::engine::{AnswerRoom, OwnedCall, media_type};
 
 /// A file or index that is published under `/.well-known/`.
 #[derive(Debug)]
@@ -31,6 +31,8 @@ pub struct Published {
     pub digest: Digest,
     /// The media type of the content.
     pub media_type: &'static str,
+    /// The room that large content occupies, until it has been sent.
+    pub room: Option<AnswerRoom>,
 }
 
 /// Tells whether a path may lead to something published.
@@ -71,7 +73,9 @@ async fn document(
         era: Era::Legacy,
     };
     let found = call.state.projections.documents.get(key, make).await?;
-    Ok(Some(Published { bytes: found.bytes, digest: found.digest, media_type: MEDIA_TYPE }))
+    let room = call.room(found.bytes.len() as u64).await?;
+    let Made { bytes, digest } = found;
+    Ok(Some(Published { bytes, digest, media_type: MEDIA_TYPE, room }))
 }
 
 /// Finds a file of a skill: `NAME/PATH`, decoded exactly once.
@@ -87,10 +91,11 @@ async fn file(call: &OwnedCall, rest: &str) -> Result<Option<Published>, RpcErro
         return Ok(None);
     };
     let digest = record.digest;
+    let room = call.room(record.size).await?;
     let bytes = call.bytes(&skill, &path).await?;
     Ok(bytes.map(|bytes| {
         let media_type = media_type(&skill, &path, &bytes);
-        Published { bytes, digest, media_type }
+        Published { bytes, digest, media_type, room }
     }))
 }
 
@@ -100,11 +105,13 @@ async fn archive(
     format: ArchiveFormat,
 ) -> Result<Option<Published>, RpcError> {
     let Some(skill) = named(call, name).await? else { return Ok(None) };
+    let room = archives::room(call, &skill).await?;
     let made = archives::read(call, &skill, format).await?;
     Ok(made.map(|archive| Published {
         bytes: archive.bytes,
         digest: archive.digest,
         media_type: format.media_type(),
+        room,
     }))
 }
 

@@ -17,7 +17,10 @@ use quick_cache::{
 use skillwire_core::Digest;
 use skillwire_source::{ContentOwner, FileRecord, FileStore, FileStoreError, RemoteFiles};
 
-use super::quote::quote;
+use super::{
+    budget::{AnswerRoom, NoRoom},
+    quote::{quote, quoted_length},
+};
 
 /// A guess at the size of a file, for the first allocation of the cache.
 const TYPICAL_BYTES: usize = 8 * 1024;
@@ -66,7 +69,27 @@ pub(crate) enum ContentError {
     Changed,
     /// The file cannot be read; the text is for the log.
     Failed(String),
+    /// The memory for large answers is in use.
+    NoRoom,
 }
+
+impl From<NoRoom> for ContentError {
+    fn from(NoRoom: NoRoom) -> Self {
+        Self::NoRoom
+    }
+}
+
+/// Returns the bytes of room that reading a file needs; a small file needs none.
+///
+/// The file and its rendered form are in memory together. Base64 is a third longer than the file; text
+/// is usually a little longer.
+pub(crate) fn room_for(size: u64) -> Option<u64> {
+    (size > SHORT_WORK_BYTES)
+        .then(|| size.saturating_add(size / 3 * 4).saturating_add(AROUND_CONTENT))
+}
+
+/// Room for the members around the content of a file.
+const AROUND_CONTENT: u64 = 64;
 
 impl Contents {
     /// Creates a cache of at most `most` bytes.
@@ -93,13 +116,15 @@ impl Contents {
 
     /// Reads a file, refuses it unless it matches the published digest, and caches it.
     ///
-    /// A concurrent request for the same bytes waits for this read and shares its result.
+    /// A concurrent request for the same bytes waits for this read and shares its result. A large file
+    /// needs `room`, which its rendered form holds.
     pub(super) fn read(
         &self,
         store: &Arc<dyn FileStore>,
         file: &FileRecord,
+        room: Option<AnswerRoom>,
     ) -> Result<Bytes, ContentError> {
-        let read = || check(store.read(&file.path, file.size), file);
+        let read = || check(store.read(&file.path, file.size), file, room);
         self.cache.get_or_insert_with(&key(store, file), read)
     }
 
@@ -111,6 +136,7 @@ impl Contents {
         &self,
         store: &Arc<dyn FileStore>,
         file: &FileRecord,
+        room: Option<AnswerRoom>,
     ) -> Result<Bytes, ContentError> {
         let key = key(store, file);
         if let Some(kept) = self.cache.get(&key) {
@@ -118,7 +144,7 @@ impl Contents {
         }
         // Dropped after the fetch below, so that the last request to leave forgets it.
         let _forget = ForgetFetch { contents: self, key };
-        let fetch = self.join_fetch(key, store, file);
+        let fetch = self.join_fetch(key, store, file, room);
         let fetched = fetch.await;
         if let Ok(rendered) = &fetched {
             self.cache.insert(key, rendered.clone());
@@ -127,7 +153,16 @@ impl Contents {
     }
 
     /// Returns the fetch of a file that is under way, or begins one.
-    fn join_fetch(&self, key: Key, store: &Arc<dyn FileStore>, file: &FileRecord) -> Shared<Fetch> {
+    ///
+    /// Only a request that begins a fetch keeps its room; others would occupy it for nothing while they
+    /// wait.
+    fn join_fetch(
+        &self,
+        key: Key,
+        store: &Arc<dyn FileStore>,
+        file: &FileRecord,
+        room: Option<AnswerRoom>,
+    ) -> Shared<Fetch> {
         let mut fetches = self.fetches.lock();
         let running = fetches.get(&key).and_then(WeakShared::upgrade);
         // A fetch that has ended is not shared with later requests: the server may be back.
@@ -139,7 +174,7 @@ impl Contents {
             let remote = store.remote().ok_or_else(|| {
                 ContentError::Failed("a store of this machine was asked like another's".to_owned())
             })?;
-            check(remote.fetch(&file.path, file.size).await, &file)
+            check(remote.fetch(&file.path, file.size).await, &file, room)
         };
         let fetch = fetch.boxed().shared();
         if let Some(weak) = fetch.downgrade() {
@@ -157,7 +192,7 @@ impl Contents {
         if file.size > SHORT_WORK_BYTES {
             return None;
         }
-        let checked = check(store.read_cached(&file.path, file.size)?, file);
+        let checked = check(store.read_cached(&file.path, file.size)?, file, None);
         if let Ok(rendered) = &checked {
             self.cache.insert(key(store, file), rendered.clone());
         }
@@ -181,8 +216,26 @@ impl Drop for ForgetFetch<'_> {
 }
 
 /// Renders bytes if they match the published digest.
-fn check(read: Result<Bytes, FileStoreError>, file: &FileRecord) -> Result<Bytes, ContentError> {
-    published(read, file).map(|bytes| render(&bytes))
+fn check(
+    read: Result<Bytes, FileStoreError>,
+    file: &FileRecord,
+    room: Option<AnswerRoom>,
+) -> Result<Bytes, ContentError> {
+    let bytes = published(read, file)?;
+    match room {
+        None => Ok(render(&bytes)),
+        Some(room) => render_within(room, &bytes).map_err(ContentError::from),
+    }
+}
+
+/// Renders bytes into memory that counts against the budget until the last client has them.
+pub(crate) fn render_within(mut room: AnswerRoom, bytes: &[u8]) -> Result<Bytes, NoRoom> {
+    let length = rendered_length(bytes);
+    if room.resize((bytes.len() + length) as u64) {
+        Ok(room.tie_to(render_with(length, bytes)))
+    } else {
+        Err(NoRoom)
+    }
 }
 
 /// Returns bytes if they match the published digest.
@@ -203,19 +256,45 @@ pub(crate) fn published(
 /// The beginning of a rendered file that is text.
 pub(super) const TEXT_MEMBER: &[u8] = br#","text":"#;
 
+const BLOB_MEMBER: &[u8] = br#","blob":""#;
+
 /// Writes the end of one element of `contents`: UTF-8 as `text`, everything else as `blob`.
 pub(crate) fn render(bytes: &[u8]) -> Bytes {
+    // In text, each line end and quotation mark becomes two bytes.
+    Bytes::from(render_with(bytes.len() + bytes.len() / 16 + 64, bytes))
+}
+
+fn render_with(capacity: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut rendered = Vec::with_capacity(capacity);
     match std::str::from_utf8(bytes) {
         Ok(text) => {
-            // Each line end and quotation mark becomes two bytes.
-            let mut rendered = Vec::with_capacity(text.len() + text.len() / 16 + 64);
             rendered.extend_from_slice(TEXT_MEMBER);
             quote(&mut rendered, text);
             rendered.push(b'}');
-            Bytes::from(rendered)
         }
-        Err(_) => Bytes::from(format!(r#","blob":"{}"}}"#, STANDARD.encode(bytes))),
+        Err(_) => {
+            rendered.extend_from_slice(BLOB_MEMBER);
+            let start = rendered.len();
+            rendered.resize(start + base64_length(bytes), 0);
+            // The length was computed for these bytes, so they fit.
+            let written = STANDARD.encode_slice(bytes, &mut rendered[start..]).unwrap_or(0);
+            rendered.truncate(start + written);
+            rendered.extend_from_slice(b"\"}");
+        }
     }
+    rendered
+}
+
+/// Returns the exact number of bytes that rendering gives.
+fn rendered_length(bytes: &[u8]) -> usize {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => TEXT_MEMBER.len() + quoted_length(text) + 1,
+        Err(_) => BLOB_MEMBER.len() + base64_length(bytes) + 2,
+    }
+}
+
+fn base64_length(bytes: &[u8]) -> usize {
+    bytes.len().div_ceil(3) * 4
 }
 
 #[cfg(test)]
@@ -259,7 +338,7 @@ mod tests {
             for _ in 0..ASKING {
                 scope.spawn(|| {
                     asked.wait();
-                    assert!(contents.read(&store, &published).is_ok());
+                    assert!(contents.read(&store, &published, None).is_ok());
                 });
             }
             asked.wait();
@@ -340,6 +419,9 @@ mod tests {
         let text = render("a\u{2028}\0\r".as_bytes());
         assert_eq!(text, ",\"text\":\"a\u{2028}\\u0000\\r\"}".as_bytes());
         assert_eq!(render(b"\xff\xfe"), r#","blob":"//4="}"#.as_bytes());
+        for bytes in [&b""[..], b"a\n\x01\"\\\x7f", b"\xff", b"\xff\xff", b"\xff\xff\xff"] {
+            assert_eq!(rendered_length(bytes), render(bytes).len(), "{bytes:?}");
+        }
     }
 
     #[test]
@@ -350,10 +432,10 @@ mod tests {
             Arc::new(MemoryFiles::new([(path.clone(), Bytes::from_static(bytes))]))
         };
         let contents = Contents::new(1_000);
-        assert_eq!(contents.read(&held(b"new"), &published), Err(ContentError::Changed));
-        assert_eq!(contents.read(&held(b"older"), &published), Err(ContentError::Changed));
+        assert_eq!(contents.read(&held(b"new"), &published, None), Err(ContentError::Changed));
+        assert_eq!(contents.read(&held(b"older"), &published, None), Err(ContentError::Changed));
         assert!(contents.kept(&held(b"old"), &published).is_none());
-        assert!(contents.read(&held(b"old"), &published).is_ok());
+        assert!(contents.read(&held(b"old"), &published, None).is_ok());
         assert!(contents.kept(&held(b"old"), &published).is_some());
     }
 }

@@ -1,5 +1,6 @@
 //! Answers requests, for both eras and every transport.
 
+pub(crate) mod budget;
 mod completion;
 pub(crate) mod contents;
 mod describe;
@@ -35,8 +36,12 @@ use skillwire_protocol::{
 
 use tracing::Instrument;
 
-use self::result::{ResultStyle, ResultText};
+pub use self::budget::AnswerRoom;
 pub use self::state::EngineBuilder;
+use self::{
+    contents::room_for,
+    result::{ResultStyle, ResultText},
+};
 pub(crate) use self::{
     owned_call::{OwnedCall, about_name, item, media_type, uri_of},
     state::EngineState,
@@ -143,11 +148,12 @@ impl Engine {
     fn count(&self, method: &'static str, started: Instant, answer: Answer) -> Answer {
         match answer {
             Answer::Now(outcome) => {
+                let outcome = self.state.budget.admit_now(outcome);
                 note_answer(&self.state.metrics, method, code(&outcome), started);
                 Answer::Now(outcome)
             }
             Answer::Later(work) => {
-                let metrics = Arc::clone(&self.state.metrics);
+                let state = Arc::clone(&self.state);
                 let work =
                     AssertUnwindSafe(work.instrument(tracing::Span::current())).catch_unwind();
                 Answer::Later(Box::pin(async move {
@@ -155,7 +161,8 @@ impl Engine {
                         tracing::error!(method, "a handler panicked");
                         Err(RpcError::internal())
                     });
-                    note_answer(&metrics, method, code(&outcome), started);
+                    let outcome = state.budget.admit(outcome).await;
+                    note_answer(&state.metrics, method, code(&outcome), started);
                     outcome
                 }))
             }
@@ -189,10 +196,16 @@ impl Engine {
             return;
         }
         for (store, file) in here() {
-            if self.state.contents.kept(store, file).is_none() {
-                // If the file cannot be read, the client that requests it gets the error.
-                let _ = self.state.contents.read(store, file);
+            if self.state.contents.kept(store, file).is_some() {
+                continue;
             }
+            // If the file cannot be read, the client that requests it gets the error.
+            let _ = match room_for(file.size).map(|bytes| self.state.budget.try_take(bytes)) {
+                None => self.state.contents.read(store, file, None),
+                Some(Some(room)) => self.state.contents.read(store, file, Some(room)),
+                // Clients use the memory; the file is read when one of them asks for it.
+                Some(None) => continue,
+            };
         }
     }
 

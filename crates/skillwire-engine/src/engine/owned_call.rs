@@ -10,6 +10,7 @@ use skillwire_source::{FileTree, RemoteGenerator, Skill, SkillContent};
 
 use super::{
     EngineState,
+    budget::{AnswerRoom, LARGE_ANSWER, NoRoom},
     contents::{ContentError, published, render},
     invalid_cursor, reading, resource_changed,
     result::{ResultStyle, ResultText},
@@ -85,6 +86,37 @@ impl OwnedCall {
         })
     }
 
+    /// Waits for room for an answer for which so many bytes are in memory at once; a small one needs
+    /// none.
+    pub(crate) async fn room(&self, bytes: u64) -> Result<Option<AnswerRoom>, RpcError> {
+        if bytes <= LARGE_ANSWER as u64 {
+            return Ok(None);
+        }
+        Ok(Some(self.state.budget.take(bytes).await?))
+    }
+
+    /// Creates the result for a file of a skill, under the URI that the client requested.
+    pub(crate) async fn file(
+        &self,
+        skill: &Arc<Skill>,
+        path: &RelPath,
+        uri: &str,
+    ) -> Result<Option<Payload>, RpcError> {
+        let SkillContent::Files(tree) = &skill.content else {
+            let Some(bytes) = self.bytes(skill, path).await? else { return Ok(None) };
+            return Ok(Some(self.contents(uri, media_type(skill, path, &bytes), &bytes)));
+        };
+        let Some(record) = tree.file(path) else { return Ok(None) };
+        let rendered = match self.state.contents.kept(&tree.store, record) {
+            Some(kept) => Ok(kept),
+            None => self.state.rendered(Arc::clone(&tree.store), record.clone()).await,
+        };
+        let rendered = self.compared(skill, path, rendered)?;
+        let media_type = media_type(skill, path, &[]);
+        Ok(rendered
+            .map(|rendered| reading::contents(&self.style, uri, media_type, rendered).counted()))
+    }
+
     /// Reads the bytes of a file of a skill, and checks them if a digest was published.
     pub(crate) async fn bytes(
         &self,
@@ -130,6 +162,7 @@ impl OwnedCall {
     ) -> Result<Option<Bytes>, RpcError> {
         match read {
             Ok(bytes) => Ok(Some(bytes)),
+            Err(ContentError::NoRoom) => Err(NoRoom.into()),
             Err(ContentError::Changed) => {
                 let uri = skill.uri.root().child(path);
                 tracing::info!(%uri, "a file is not what was published");

@@ -20,6 +20,16 @@ pub(crate) fn quote(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
+/// Returns the number of bytes that [`quote`] appends.
+pub(crate) fn quoted_length(text: &str) -> usize {
+    let extra = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
+        0..0x20 => 5,
+        _ => 0,
+    };
+    text.len() + 2 + text.bytes().map(extra).sum::<usize>()
+}
+
 /// Returns the number of bytes before the first one that needs an escape.
 fn plain(bytes: &[u8]) -> usize {
     let blocks = bytes.chunks_exact(BLOCK);
@@ -67,6 +77,7 @@ mod tests {
         for text in texts {
             let mut written = Vec::new();
             quote(&mut written, &text);
+            assert_eq!(written.len(), quoted_length(&text));
             assert_eq!(String::from_utf8(written).unwrap(), serde_json::to_string(&text).unwrap());
         }
     }

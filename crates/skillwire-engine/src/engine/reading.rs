@@ -7,10 +7,10 @@ use skillwire_catalog::FoundFile;
 use skillwire_core::{RelPath, media_type};
 use skillwire_protocol::RpcError;
 use skillwire_source::{FileRecord, FileTree, GenerateError, Skill, SkillContent, SkillGenerator};
-use tokio::task::JoinError;
 
 use super::{
     Answer, Call, EngineState, Outcome,
+    budget::NoRoom,
     contents::{ContentError, TEXT_MEMBER, render},
     permits::ReadPermits,
     resource_changed,
@@ -87,7 +87,8 @@ impl Call<'_> {
         let state = self.state;
         if let Some(rendered) = state.contents.kept(&tree.store, record) {
             state.metrics.contents_kept.inc();
-            return Answer::Now(Ok(contents(&self.style(), uri, media_type, rendered)));
+            let found = contents(&self.style(), uri, media_type, rendered).counted();
+            return Answer::Now(Ok(found));
         }
         state.metrics.contents_read.inc();
         let wanted = Wanted {
@@ -103,18 +104,7 @@ impl Call<'_> {
         let store = Arc::clone(&tree.store);
         let record = record.clone();
         let state = Arc::clone(state);
-        if store.remote().is_some() {
-            // Fetching blocks no thread, so it needs no permit for reading files from disk.
-            return Answer::Later(Box::pin(async move {
-                wanted.answer(state.contents.fetch(&store, &record).await)
-            }));
-        }
-        Answer::Later(Box::pin(async move {
-            let shared = Arc::clone(&state);
-            let read = state.permits.read(move || shared.contents.read(&store, &record)).await;
-            let broken = |error: JoinError| Err(ContentError::Failed(error.to_string()));
-            wanted.answer(read.unwrap_or_else(broken))
-        }))
+        Answer::Later(Box::pin(async move { wanted.answer(state.rendered(store, record).await) }))
     }
 }
 
@@ -122,7 +112,8 @@ impl Wanted {
     fn answer(self, read: Result<Bytes, ContentError>) -> Outcome {
         let Self { style, uri, media_type, skill, state } = self;
         match read {
-            Ok(rendered) => Ok(contents(&style, &uri, media_type, rendered)),
+            Ok(rendered) => Ok(contents(&style, &uri, media_type, rendered).counted()),
+            Err(ContentError::NoRoom) => Err(NoRoom.into()),
             Err(ContentError::Changed) => {
                 tracing::info!(uri, "a file is not what was published");
                 state.catalog.stale_reporter(&skill).report();

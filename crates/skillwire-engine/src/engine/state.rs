@@ -6,13 +6,15 @@ use std::{
     time::Instant,
 };
 
+use bytes::Bytes;
 use skillwire_catalog::{Catalog, CursorSeal};
 use skillwire_protocol::Era;
-use skillwire_source::{CachePolicy, SkillLookup};
+use skillwire_source::{CachePolicy, FileRecord, FileStore, SkillLookup};
 
 use super::{
     Engine,
-    contents::Contents,
+    budget::AnswerBudget,
+    contents::{ContentError, Contents, room_for},
     paging::Pages,
     permits::ReadPermits,
     result::{ResultStyle, server_info},
@@ -30,6 +32,10 @@ use crate::{
 /// The most bytes of documents of older dialects that are cached.
 const PROJECTION_BYTES: u64 = 16 * 1024 * 1024;
 
+/// The least memory for large answers. The largest file that a skill may have is read and rendered in
+/// less, so that it can be sent even when the cache holds all it may.
+const LEAST_ANSWER_BYTES: u64 = 64 * 1024 * 1024;
+
 /// Everything that outlives one request; answers that take time hold a reference to it.
 pub(crate) struct EngineState {
     pub(crate) catalog: Arc<Catalog>,
@@ -38,6 +44,8 @@ pub(crate) struct EngineState {
     pub(crate) contents: Contents,
     pub(super) pages: Pages,
     pub(crate) permits: ReadPermits,
+    /// The memory for large answers, cached files included.
+    pub(crate) budget: AnswerBudget,
     pub(crate) metrics: Arc<Metrics>,
     /// The caches of the dialects.
     pub(crate) projections: Projections,
@@ -65,6 +73,35 @@ impl EngineState {
     pub(super) fn feed(&self, caller: &Caller) -> Feed {
         let feed = Feed::new(caller.view, self.catalog.changes());
         if self.offers.is_empty() { feed } else { feed.following(self.offers.changes()) }
+    }
+
+    /// Returns a file in the form it is sent, checked against the published digest.
+    ///
+    /// A large file waits for room first, so that no more of them are in memory than the operator
+    /// allows.
+    pub(crate) async fn rendered(
+        self: &Arc<Self>,
+        store: Arc<dyn FileStore>,
+        record: FileRecord,
+    ) -> Result<Bytes, ContentError> {
+        let room = match room_for(record.size) {
+            None => None,
+            Some(bytes) => {
+                let room = self.budget.take(bytes).await?;
+                // Another request may have read the file while this one waited.
+                if let Some(kept) = self.contents.kept(&store, &record) {
+                    return Ok(kept);
+                }
+                Some(room)
+            }
+        };
+        if store.remote().is_some() {
+            // Fetching blocks no thread, so it needs no permit for reading files from disk.
+            return self.contents.fetch(&store, &record, room).await;
+        }
+        let shared = Arc::clone(self);
+        let read = self.permits.read(move || shared.contents.read(&store, &record, room)).await;
+        read.unwrap_or_else(|error| Err(ContentError::Failed(error.to_string())))
     }
 
     /// Returns how results of a caller's request are written.
@@ -141,6 +178,12 @@ impl EngineBuilder {
             // Holds all pages of a hundred thousand skills, if clients request them repeatedly.
             pages: Pages::new(cache_bytes),
             permits: ReadPermits::default(),
+            // Cached files hold room as well, so that they keep it when the cache drops them while they
+            // are being sent. The cache can never use up what is for answers.
+            budget: AnswerBudget::new(
+                config.answer_bytes.max(LEAST_ANSWER_BYTES).saturating_add(cache_bytes),
+                config.answer_wait,
+            ),
             metrics: Arc::default(),
             projections: Projections::new(PROJECTION_BYTES.min(cache_bytes / 2)),
             skilljack: skilljack(&config, state),

@@ -91,7 +91,7 @@ pub(crate) struct Grant {
 }
 
 impl Grant {
-    fn new(caller: Caller, visible: Option<PathPatterns>) -> Arc<Self> {
+    pub(super) fn new(caller: Caller, visible: Option<PathPatterns>) -> Arc<Self> {
         Arc::new(Self { caller, visible, revoked: watch::Sender::new(false) })
     }
 

@@ -11,6 +11,7 @@ use bytes::{Buf, Bytes};
 use http::StatusCode;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use skillwire_engine::{AnswerRoom, OutgoingMessage};
 use tokio::{
     sync::{Semaphore, mpsc},
     time::{Instant, timeout_at},
@@ -51,7 +52,7 @@ where
     let mut room =
         if body.size_hint().lower() > SMALL_BODY_BYTES { Some(turn().await?) } else { None };
     let mut body = pin!(Limited::new(body, MAX_BODY_BYTES));
-    let (mut pieces, mut length) = (Vec::new(), 0);
+    let mut received = ReceivedBody::default();
     let mut deadline = Instant::now() + patience;
     // Do not poll a body that reports its end: the connection has not looked for more data yet, so
     // the poll would wait, and waiting costs a timer.
@@ -71,55 +72,94 @@ where
                 return Err((StatusCode::REQUEST_TIMEOUT, "The body took too long to arrive."));
             }
         };
-        length += piece.len();
-        if room.is_none() && length as u64 > SMALL_BODY_BYTES {
+        if room.is_none() && (received.len() + piece.len()) as u64 > SMALL_BODY_BYTES {
             room = Some(turn().await?);
             // Waiting for a permit must not count against the sender.
             deadline = Instant::now() + patience;
         }
-        pieces.push(piece);
+        received.add(piece);
     }
-    Ok(joined(pieces, length))
+    Ok(received.into_bytes())
 }
 
-/// Joins the pieces; a single piece, which is the usual case, is not copied.
-fn joined(mut pieces: Vec<Bytes>, length: usize) -> Bytes {
-    if pieces.len() <= 1 {
-        return pieces.pop().unwrap_or_default();
+/// The part of a body that has arrived.
+///
+/// The client decides how its body is cut into pieces. A piece that is kept costs its bookkeeping and
+/// the buffer it was read into, a hundred times more than a single byte, so only a body in one piece is
+/// kept as it came; others are copied into one buffer.
+#[derive(Debug)]
+enum ReceivedBody {
+    OnePiece(Bytes),
+    Joined(Vec<u8>),
+}
+
+impl Default for ReceivedBody {
+    fn default() -> Self {
+        Self::OnePiece(Bytes::new())
     }
-    let mut whole = Vec::with_capacity(length);
-    for piece in pieces {
-        whole.extend_from_slice(&piece);
+}
+
+impl ReceivedBody {
+    fn len(&self) -> usize {
+        match self {
+            Self::OnePiece(piece) => piece.len(),
+            Self::Joined(bytes) => bytes.len(),
+        }
     }
-    whole.into()
+
+    fn add(&mut self, next: Bytes) {
+        match self {
+            Self::OnePiece(first) if first.is_empty() => *first = next,
+            Self::OnePiece(first) => *self = Self::Joined([&first[..], &next[..]].concat()),
+            Self::Joined(bytes) => bytes.extend_from_slice(&next),
+        }
+    }
+
+    fn into_bytes(self) -> Bytes {
+        match self {
+            Self::OnePiece(piece) => piece,
+            Self::Joined(bytes) => bytes.into(),
+        }
+    }
 }
 
 /// Consecutive pieces that are written with one system call where possible.
+///
+/// hyper drops them when the last byte is written, which frees the room that a large answer occupies.
 #[derive(Debug, Default)]
-pub struct Pieces(std::vec::IntoIter<Bytes>);
+pub struct Pieces {
+    pieces: std::vec::IntoIter<Bytes>,
+    room: Option<AnswerRoom>,
+}
+
+impl Pieces {
+    fn of(piece: Bytes) -> Self {
+        Self { pieces: vec![piece].into_iter(), room: None }
+    }
+}
 
 impl Buf for Pieces {
     fn remaining(&self) -> usize {
-        self.0.as_slice().iter().map(Bytes::len).sum()
+        self.pieces.as_slice().iter().map(Bytes::len).sum()
     }
 
     fn chunk(&self) -> &[u8] {
-        self.0.as_slice().first().map_or(&[], |piece| piece)
+        self.pieces.as_slice().first().map_or(&[], |piece| piece)
     }
 
     fn chunks_vectored<'a>(&'a self, out: &mut [IoSlice<'a>]) -> usize {
-        let pieces = self.0.as_slice();
+        let pieces = self.pieces.as_slice();
         out.iter_mut().zip(pieces).for_each(|(slot, piece)| *slot = IoSlice::new(piece));
         out.len().min(pieces.len())
     }
 
     fn advance(&mut self, mut count: usize) {
-        while let Some(first) = self.0.as_mut_slice().first_mut() {
+        while let Some(first) = self.pieces.as_mut_slice().first_mut() {
             if count < first.len() {
                 return first.advance(count);
             }
             count -= first.len();
-            self.0.next();
+            self.pieces.next();
         }
         assert_eq!(count, 0, "more bytes were sent than there are");
     }
@@ -137,14 +177,29 @@ pub enum ResponseBody {
 impl ResponseBody {
     /// Creates a body of pieces that are ready.
     pub fn ready(pieces: Vec<Bytes>) -> Self {
-        Self::Ready(Pieces(pieces.into_iter()))
+        Self::Ready(Pieces { pieces: pieces.into_iter(), room: None })
     }
 
-    /// Takes the pieces out of a ready body of at least `least` bytes.
-    pub(super) fn take_large(&mut self, least: usize) -> Option<Vec<Bytes>> {
+    /// Creates the body that carries one message.
+    pub fn message(message: OutgoingMessage) -> Self {
+        let (pieces, room) = message.into_pieces();
+        Self::ready(pieces).within(room)
+    }
+
+    /// Keeps room until a ready body has been sent.
+    pub(super) fn within(mut self, room: Option<AnswerRoom>) -> Self {
+        if let Self::Ready(pieces) = &mut self {
+            pieces.room = room;
+        }
+        self
+    }
+
+    /// Takes the pieces and their room out of a ready body of at least `least` bytes.
+    pub(super) fn take_large(&mut self, least: usize) -> Option<(Vec<Bytes>, Option<AnswerRoom>)> {
         match self {
             Self::Ready(pieces) if pieces.remaining() >= least => {
-                Some(std::mem::take(pieces).0.collect())
+                let Pieces { pieces, room } = std::mem::take(pieces);
+                Some((pieces.collect(), room))
             }
             Self::Ready(_) | Self::Events(_) => None,
         }
@@ -171,7 +226,7 @@ impl Body for ResponseBody {
             }
             Self::Events(events) => events
                 .poll_recv(context)
-                .map(|event| event.map(|bytes| Ok(Frame::data(Pieces(vec![bytes].into_iter()))))),
+                .map(|event| event.map(|bytes| Ok(Frame::data(Pieces::of(bytes))))),
         }
     }
 

@@ -21,6 +21,7 @@ use super::{
     cancellation::CancellableRequests,
     interactive, reply,
     sse::{self, EventSender},
+    stream_shares::OpenStream,
 };
 use skillwire_engine::{
     Answer, Caller, Engine, Feed, LegacySubscriptions, Outcome, Room,
@@ -31,15 +32,19 @@ use skillwire_engine::{
 /// The header that names a session.
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// The most sessions at once; beyond that, those unused for longest are ended.
+/// The most sessions at once; beyond that, those of the caller with the most sessions are ended which
+/// have been unused for longest.
 const MAX_SESSIONS: usize = 10_000;
 
-/// Sessions that are ended together, because finding the oldest means looking at all of them.
+/// The most sessions that are ended together, because finding the oldest means looking at all of them.
 const EVICTED: usize = MAX_SESSIONS / 100;
 
 /// The most files that all sessions together may subscribe to; each one costs the memory of its
 /// URI.
 const MAX_SUBSCRIPTIONS: usize = 1 << 18;
+
+/// The most files that the sessions of one caller with a token may subscribe to.
+const SUBSCRIPTIONS_PER_CALLER: usize = MAX_SUBSCRIPTIONS / 4;
 
 /// How often the server looks for idle sessions.
 const SWEEP: Duration = Duration::from_mins(1);
@@ -74,6 +79,8 @@ impl Session {
 pub(super) struct Sessions {
     open: Mutex<HashMap<String, Arc<Session>>>,
     room: Arc<Room>,
+    /// The share of each caller with a token.
+    shares: Mutex<HashMap<String, Arc<Room>>>,
     /// How long a session may be unused before it ends.
     idle: Duration,
     /// Ends idle sessions; works under any HTTP server, as it is a task of its own.
@@ -99,6 +106,7 @@ impl Sessions {
         let sessions = Arc::new_cyclic(|this| Self {
             open: Mutex::default(),
             room: Room::new(MAX_SUBSCRIPTIONS),
+            shares: Mutex::default(),
             idle,
             sweeper: OnceLock::new(),
             this: Weak::clone(this),
@@ -223,6 +231,7 @@ impl Sessions {
         grant: &Arc<Grant>,
         headers: &HeaderMap,
         stopping: watch::Receiver<bool>,
+        share: OpenStream,
     ) -> Response<ResponseBody> {
         let caller = &grant.caller;
         let session = match self.find(caller, headers) {
@@ -234,7 +243,7 @@ impl Sessions {
             return reply::refuse(StatusCode::CONFLICT, "This session has a stream already.");
         }
         let (response, events) = sse::open();
-        let open = Open::new(&engine.metrics().streams);
+        let open = (share, Open::new(&engine.metrics().streams));
         let feed = engine.feed(caller);
         tokio::spawn(async move {
             follow(&session, feed, &events, stopping).await;
@@ -294,7 +303,10 @@ impl Sessions {
         let session = Session {
             owner: Arc::clone(grant),
             used: Mutex::new(Instant::now()),
-            subscriptions: LegacySubscriptions::within(&self.room, engine.announcements()),
+            subscriptions: LegacySubscriptions::within(
+                &self.room_of(&grant.caller),
+                engine.announcements(),
+            ),
             streaming: Mutex::default(),
             ended: watch::Sender::new(false),
             running: CancellableRequests::default(),
@@ -306,6 +318,18 @@ impl Sessions {
         Some(id)
     }
 
+    /// Returns the room for subscriptions of a caller; callers without a token share what there is.
+    fn room_of(&self, caller: &Caller) -> Arc<Room> {
+        if caller.name.is_empty() {
+            return Arc::clone(&self.room);
+        }
+        let mut shares = lock(&self.shares);
+        let share = shares
+            .entry(caller.name.clone())
+            .or_insert_with(|| Room::share_of(&self.room, SUBSCRIPTIONS_PER_CALLER));
+        Arc::clone(share)
+    }
+
     /// Ends the sessions that have been unused for too long, or whose token was taken away.
     pub(super) fn end_idle(&self, now: Instant) {
         retain(&mut lock(&self.open), |session| {
@@ -315,13 +339,21 @@ impl Sessions {
     }
 }
 
-/// Ends at least `EVICTED` sessions, those that have been unused for longest.
+/// Ends some sessions of the caller that has most of them, those that have been unused for longest.
+///
+/// A caller that opens sessions without end therefore ends its own, never those of another caller.
 fn make_room(sessions: &mut HashMap<String, Arc<Session>>) {
     let now = Instant::now();
-    let mut used: Vec<_> = sessions.values().map(|session| session.last_used(now)).collect();
-    let (_, last, _) = used.select_nth_unstable(EVICTED - 1);
-    let last = *last;
-    retain(sessions, |session| session.last_used(now) > last);
+    let mut by_owner: HashMap<&str, Vec<Instant>> = HashMap::new();
+    for session in sessions.values() {
+        by_owner.entry(&session.owner.caller.name).or_default().push(session.last_used(now));
+    }
+    let largest = by_owner.into_iter().max_by_key(|(_, used)| used.len());
+    let Some((owner, mut used)) = largest else { return };
+    let ended = EVICTED.min(used.len());
+    let (_, last, _) = used.select_nth_unstable(ended - 1);
+    let (owner, last) = (owner.to_owned(), *last);
+    retain(sessions, |session| session.owner.caller.name != owner || session.last_used(now) > last);
 }
 
 /// Ends every session that `kept` rejects, and closes its stream.
@@ -452,6 +484,25 @@ mod tests {
         assert!(left.contains_key(&opened[2]));
         assert!(left.contains_key(&opened[MAX_SESSIONS]));
         assert!(*first.ended.borrow(), "its stream ends with it");
+    }
+
+    #[test]
+    fn a_caller_cannot_end_the_sessions_of_another_sec_13() {
+        let sessions = Sessions::start(IDLE);
+        let engine = engine();
+        let open = |name: &str| {
+            let caller = Caller { name: name.to_owned(), ..Caller::default() };
+            let grant = Grant::new(caller, None);
+            let opened = sessions.open(&grant, &engine, ClientCapabilities::default());
+            opened.expect("an id")
+        };
+        let quiet = open("alice");
+        for _ in 0..MAX_SESSIONS + 50 {
+            open("mallory");
+        }
+        let left = lock(&sessions.open);
+        assert!(left.contains_key(&quiet), "the oldest session belongs to another caller");
+        assert!(left.len() <= MAX_SESSIONS, "{}", left.len());
     }
 
     #[test]

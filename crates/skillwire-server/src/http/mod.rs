@@ -5,6 +5,7 @@ mod auth;
 mod body;
 mod cancellation;
 mod compress;
+mod framing;
 mod headers;
 mod idle;
 mod interactive;
@@ -17,6 +18,7 @@ mod serve;
 mod service;
 mod sse;
 mod stall;
+mod stream_shares;
 mod well_known;
 mod workers;
 

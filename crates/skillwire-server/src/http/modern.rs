@@ -12,6 +12,7 @@ use super::{
     body::ResponseBody,
     headers, interactive, reply,
     sse::{self, EventSender, Gone},
+    stream_shares::StreamShares,
 };
 use skillwire_engine::{Answer, Caller, Engine, Outcome, Subscription, metrics::Open, offer::Link};
 
@@ -21,7 +22,7 @@ pub(super) async fn answer(
     grant: &Arc<Grant>,
     headers: &HeaderMap,
     request: &Request<'_>,
-    stopping: &watch::Sender<bool>,
+    (streams, stopping): (&StreamShares, &watch::Sender<bool>),
 ) -> Response<ResponseBody> {
     let caller = &grant.caller;
     if let Err(error) = headers::check(headers, request) {
@@ -34,8 +35,12 @@ pub(super) async fn answer(
         Answer::Now(outcome) => respond(&request.id, outcome),
         Answer::Later(work) => respond(&request.id, work.await),
         Answer::Stream(subscription) => {
+            let Some(share) = streams.open(caller) else {
+                let error = RpcError::new(ErrorCode::InvalidRequest, streams.refusal());
+                return reply::error(StatusCode::TOO_MANY_REQUESTS, Some(&request.id), &error);
+            };
             let (response, events) = sse::open();
-            let open = Open::new(&engine.metrics().streams);
+            let open = (share, Open::new(&engine.metrics().streams));
             let (stopping, grant) = (stopping.subscribe(), Arc::clone(grant));
             tokio::spawn(async move {
                 follow(*subscription, events, stopping, &grant).await;

@@ -12,7 +12,7 @@ pub(super) fn json(
     status: StatusCode,
     message: impl Into<OutgoingMessage>,
 ) -> Response<ResponseBody> {
-    let mut response = Response::new(ResponseBody::ready(message.into().into_pieces()));
+    let mut response = Response::new(ResponseBody::message(message.into()));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -13,6 +13,7 @@ use tokio::{
 };
 
 use super::{
+    framing::FramingGuard,
     idle::{ConnectionActivity, TrackedBody},
     service::HttpService,
     stall::StallGuard,
@@ -160,7 +161,8 @@ async fn connection(
     stream.set_nodelay(true)?;
     let written = Arc::clone(&activity);
     let note_write = move || written.sent();
-    let stream = StallGuard::new(TokioIo::new(stream), limits.stall_time, note_write);
+    let stream =
+        StallGuard::new(TokioIo::new(FramingGuard::new(stream)), limits.stall_time, note_write);
     let handler = service_fn(move |request| {
         let (service, answering) = (service.clone(), activity.answering());
         async move {

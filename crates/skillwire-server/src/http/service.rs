@@ -19,6 +19,7 @@ use super::{
     protected::{self, ProtectedResource},
     refusal_log::RefusalLog,
     reply,
+    stream_shares::StreamShares,
 };
 use skillwire_engine::{Caller, Engine, dialect::is_well_known, metrics::Metrics};
 
@@ -31,6 +32,9 @@ const LARGE_BODIES: usize = 16;
 /// How long a legacy session may be unused unless the operator says otherwise.
 const SESSION_IDLE: Duration = Duration::from_hours(1);
 
+/// The most streams of one caller unless the operator says otherwise: a quarter of the connections.
+const STREAMS_PER_CALLER: usize = 256;
+
 /// Options of the endpoint that an operator can set.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -41,6 +45,8 @@ pub struct HttpOptions {
     pub metrics: bool,
     /// How long a legacy session may be unused before it ends.
     pub session_idle: Duration,
+    /// The most streams that one caller with a token may have open.
+    pub streams_per_caller: usize,
     /// Writes the text for refused requests, in place of the usual text.
     pub refusal_text: Option<fn(AccessRefusal) -> String>,
     /// Where clients without a token get one, if the operator says so.
@@ -53,6 +59,7 @@ impl Default for HttpOptions {
             access: AccessRules::default(),
             metrics: false,
             session_idle: SESSION_IDLE,
+            streams_per_caller: STREAMS_PER_CALLER,
             refusal_text: None,
             protected: None,
         }
@@ -78,6 +85,13 @@ impl HttpOptions {
     #[must_use]
     pub fn session_idle(mut self, time: Duration) -> Self {
         self.session_idle = time;
+        self
+    }
+
+    /// Sets the most streams that one caller with a token may have open.
+    #[must_use]
+    pub fn streams_per_caller(mut self, most: usize) -> Self {
+        self.streams_per_caller = most;
         self
     }
 
@@ -119,6 +133,7 @@ struct Inner {
     sessions: Arc<Sessions>,
     stopping: watch::Sender<bool>,
     large_bodies: Semaphore,
+    streams: StreamShares,
 }
 
 impl HttpService {
@@ -130,6 +145,7 @@ impl HttpService {
             everyone: Grant::for_everyone(),
             refusals: RefusalLog::default(),
             sessions: Sessions::start(options.session_idle),
+            streams: StreamShares::new(options.streams_per_caller),
             options,
             stopping: watch::Sender::new(false),
             large_bodies: Semaphore::new(LARGE_BODIES),
@@ -267,7 +283,12 @@ impl HttpService {
             Method::POST => self.post(&grant, headers, body).await,
             Method::GET => {
                 self.0.engine.catalog().ready().await;
-                self.0.sessions.stream(&self.0.engine, &grant, headers, self.stopping())
+                let Some(open) = self.0.streams.open(&grant.caller) else {
+                    let text = self.0.streams.refusal();
+                    return reply::refuse(StatusCode::TOO_MANY_REQUESTS, &text);
+                };
+                let stopping = self.stopping();
+                self.0.sessions.stream(&self.0.engine, &grant, headers, stopping, open)
             }
             Method::DELETE => self.0.sessions.delete(&grant.caller, headers),
             _ => reply::not_allowed("POST"),
@@ -327,7 +348,8 @@ impl HttpService {
         if is_legacy(headers, request) {
             Box::pin(self.0.sessions.answer(engine, grant, headers, request)).await
         } else {
-            super::modern::answer(engine, grant, headers, request, &self.0.stopping).await
+            let streams = (&self.0.streams, &self.0.stopping);
+            super::modern::answer(engine, grant, headers, request, streams).await
         }
     }
 

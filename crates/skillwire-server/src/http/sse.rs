@@ -7,7 +7,7 @@ use http::{HeaderValue, Response, header};
 use tokio::sync::mpsc;
 
 use super::body::ResponseBody;
-use skillwire_engine::OutgoingMessage;
+use skillwire_engine::{AnswerRoom, OutgoingMessage};
 
 /// Events that may wait for a slow client.
 const BACKLOG: usize = 64;
@@ -15,8 +15,22 @@ const BACKLOG: usize = 64;
 /// How often the server sends a comment on a quiet stream to show that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+const EVENT_START: &[u8] = b"event: message\ndata: ";
+
 /// The sending end of a stream of events.
 pub(super) struct EventSender(mpsc::Sender<Bytes>);
+
+/// A large event, which occupies room until it has been sent.
+struct EventWithRoom {
+    event: Vec<u8>,
+    _room: AnswerRoom,
+}
+
+impl AsRef<[u8]> for EventWithRoom {
+    fn as_ref(&self) -> &[u8] {
+        &self.event
+    }
+}
 
 /// The error when the client of a stream is gone.
 pub(super) struct Gone;
@@ -35,14 +49,28 @@ pub(super) fn open() -> (Response<ResponseBody>, EventSender) {
 impl EventSender {
     /// Sends one message as an event.
     pub(super) async fn send(&self, message: &str) -> Result<(), Gone> {
-        let event = format!("event: message\ndata: {message}\n\n");
-        self.0.send(Bytes::from(event)).await.map_err(|_| Gone)
+        self.send_event(&[message.as_bytes()], None).await
     }
 
     /// Sends a message that consists of pieces.
     pub(super) async fn send_message(&self, message: OutgoingMessage) -> Result<(), Gone> {
-        let text = message.into_pieces().concat();
-        self.send(&String::from_utf8_lossy(&text)).await
+        let (pieces, room) = message.into_pieces();
+        let pieces: Vec<&[u8]> = pieces.iter().map(|piece| &piece[..]).collect();
+        self.send_event(&pieces, room).await
+    }
+
+    /// Sends an event, which keeps the room of its message until it has been sent.
+    async fn send_event(&self, data: &[&[u8]], room: Option<AnswerRoom>) -> Result<(), Gone> {
+        let length: usize = data.iter().map(|piece| piece.len()).sum();
+        let mut event = Vec::with_capacity(EVENT_START.len() + length + 2);
+        event.extend_from_slice(EVENT_START);
+        data.iter().for_each(|piece| event.extend_from_slice(piece));
+        event.extend_from_slice(b"\n\n");
+        let event = match room {
+            Some(room) => Bytes::from_owner(EventWithRoom { event, _room: room }),
+            None => Bytes::from(event),
+        };
+        self.0.send(event).await.map_err(|_| Gone)
     }
 
     /// Waits for `work` and sends comments meanwhile; ends early when the client goes away.

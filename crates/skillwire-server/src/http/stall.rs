@@ -9,11 +9,19 @@ use std::{
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::{Instant, Sleep};
 
+/// The bytes that a client must take within the time limit.
+///
+/// Less does not count as progress: a client that takes a byte now and then would keep the memory of a
+/// large answer for as long as it likes.
+const LEAST_PROGRESS: usize = 128 * 1024;
+
 /// Passes data through, but fails a write that makes no progress for too long.
 pub(super) struct StallGuard<T, F> {
     inner: T,
     patience: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
+    /// Bytes that the client took since it let the server wait.
+    taken: usize,
     on_write: F,
 }
 
@@ -21,7 +29,7 @@ impl<T, F: Fn()> StallGuard<T, F> {
     /// Fails writes to `inner` that make no progress for `patience`, and calls `on_write` after
     /// each completed write.
     pub(super) fn new(inner: T, patience: Duration, on_write: F) -> Self {
-        Self { inner, patience, waiting: None, on_write }
+        Self { inner, patience, waiting: None, taken: 0, on_write }
     }
 
     fn written(
@@ -29,13 +37,18 @@ impl<T, F: Fn()> StallGuard<T, F> {
         context: &mut Context<'_>,
         progress: Poll<std::io::Result<usize>>,
     ) -> Poll<std::io::Result<usize>> {
-        if progress.is_ready() {
+        if let Poll::Ready(written) = &progress {
             (self.on_write)();
+            self.taken += written.as_ref().map_or(0, |bytes| *bytes);
+            if self.taken >= LEAST_PROGRESS {
+                self.waiting = None;
+            }
+            return progress;
         }
         self.judge(context, progress)
     }
 
-    /// Starts or stops the clock according to whether a write had to wait.
+    /// Starts the clock if the client lets the server wait, and stops it when everything is sent.
     fn judge<R>(
         &mut self,
         context: &mut Context<'_>,
@@ -46,9 +59,11 @@ impl<T, F: Fn()> StallGuard<T, F> {
             return progress;
         }
         let patience = self.patience;
-        let waiting = self
-            .waiting
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + patience)));
+        let taken = &mut self.taken;
+        let waiting = self.waiting.get_or_insert_with(|| {
+            *taken = 0;
+            Box::pin(tokio::time::sleep_until(Instant::now() + patience))
+        });
         ready!(waiting.as_mut().poll(context));
         Poll::Ready(Err(std::io::ErrorKind::TimedOut.into()))
     }

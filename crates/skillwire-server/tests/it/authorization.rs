@@ -10,7 +10,10 @@ use skillwire_testkit::{
     modern_headers, modern_request,
 };
 
-use crate::support::{ALICE, BOB, TOKENS};
+use crate::{
+    peers::send,
+    support::{ALICE, BOB, TOKENS},
+};
 
 const HIDDEN: &str = "skill://secret/vault/SKILL.md";
 
@@ -230,4 +233,41 @@ async fn uris_of_another_caller_are_unknown_also_in_subscriptions_v_18() {
     let filter = json!({ "resourceSubscriptions": [HIDDEN, "skill://nowhere/x/SKILL.md"] });
     let (_stream, first) = crate::peers::listen_with(&server, &[BOB], 1, filter).await;
     assert_eq!(first["params"]["notifications"], json!({}));
+}
+
+#[tokio::test]
+async fn one_caller_cannot_take_the_streams_of_all_others_sec_13() {
+    let folder = SkillFolder::with_skills(&["a", "acme/b"]);
+    let options = TestOptions { tokens: Some(TOKENS.to_owned()), ..TestOptions::default() };
+    let server = TestServer::with(folder.path(), options).await;
+    let filter = json!({ "notifications": { "resourcesListChanged": true } });
+    let (mut streams, mut refused) = (Vec::new(), None);
+    for id in 0..300 {
+        let mut stream = send(&server, &[BOB], id, "subscriptions/listen", filter.clone()).await;
+        let (status, _) = stream.head().await.expect("an answer");
+        if status != 200 {
+            refused = Some(status);
+            break;
+        }
+        streams.push(stream);
+    }
+    assert_eq!((streams.len(), refused), (256, Some(429)), "a quarter of all connections");
+    let reply = server.modern_with(&[BOB], "subscriptions/listen", filter.clone()).await;
+    assert_eq!(reply.status, 429);
+    assert!(reply.message().message().contains("Close one"), "{}", reply.text());
+    // Other callers have streams of their own, and the caller itself is answered otherwise.
+    let mut stream = send(&server, &[ALICE], 1, "subscriptions/listen", filter.clone()).await;
+    assert_eq!(stream.head().await.expect("an answer").0, 200);
+    assert_eq!(server.modern_with(&[BOB], "skills/list", json!({})).await.status, 200);
+    // A stream that ends frees its place, as soon as the server notices.
+    drop(streams);
+    let mut status = 429;
+    for _ in 0..1_000 {
+        let mut stream = send(&server, &[BOB], 1, "subscriptions/listen", filter.clone()).await;
+        status = stream.head().await.expect("an answer").0;
+        if status == 200 {
+            break;
+        }
+    }
+    assert_eq!(status, 200);
 }

@@ -105,6 +105,9 @@ pub(crate) struct ServeArgs {
     /// Who may reuse cached answers [default: public].
     #[arg(long, value_enum, value_name = "SCOPE")]
     pub(crate) cache_scope: Option<CacheScopeArg>,
+    /// Memory for large answers that clients have not read yet, in MiB [default: 256].
+    #[arg(long, value_name = "MIB")]
+    pub(crate) answer_memory: Option<u64>,
     /// Serve skills whose path matches, but do not list them; may be repeated.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) unlisted: Vec<String>,

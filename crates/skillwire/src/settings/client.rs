@@ -32,6 +32,7 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
         ("--scheme", args.reading.scheme.clone()),
         ("--page-size", args.page_size.map(|size| size.to_string())),
         ("--ttl-ms", args.ttl_ms.map(|ttl| ttl.to_string())),
+        ("--answer-memory", args.answer_memory.map(|mib| mib.to_string())),
         ("--usage-skill", args.usage_skill.clone()),
         ("--name", args.identity.name.clone()),
         ("--title", args.identity.title.clone()),
@@ -94,6 +95,7 @@ mod tests {
         follow-links = true
         page-size = 7
         ttl-ms = 1
+        answer-memory = 64
         cache-scope = "private"
         unlisted = ["a/**", "-b"]
         list-files = true

@@ -91,7 +91,8 @@ impl ServeSettings {
             .page_size(page_size(args.page_size)?)
             .ttl_ms(args.ttl_ms.unwrap_or(60_000))
             .cache_scope(cache_scope)
-            .directory_read(!args.no_directory_read);
+            .directory_read(!args.no_directory_read)
+            .answer_bytes(answer_bytes(args.answer_memory)?);
         let unlisted = PathPatterns::parse(&args.unlisted)
             .map_err(|error| bad_pattern("--unlisted", error))?;
         Ok(Self {
@@ -150,6 +151,14 @@ fn page_size(size: Option<usize>) -> Result<usize, Failure> {
         None => Ok(100),
         Some(size @ 1..=10_000) => Ok(size),
         Some(_) => Err(Failure::usage("`--page-size` must lie between 1 and 10000.")),
+    }
+}
+
+fn answer_bytes(mib: Option<u64>) -> Result<u64, Failure> {
+    match mib {
+        None => Ok(Config::default().answer_bytes),
+        Some(mib @ 64..=1_048_576) => Ok(mib * 1024 * 1024),
+        Some(_) => Err(Failure::usage("`--answer-memory` must lie between 64 and 1048576 MiB.")),
     }
 }
 
@@ -226,6 +235,7 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
         page_size: typed.page_size.or(file.page_size),
         ttl_ms: typed.ttl_ms.or(file.ttl_ms),
         cache_scope: typed.cache_scope.or(file.cache_scope),
+        answer_memory: typed.answer_memory.or(file.answer_memory),
         unlisted: list(typed.unlisted, file.unlisted),
         list_files: typed.list_files || file.list_files,
         list_frontmatter: typed.list_frontmatter || file.list_frontmatter,

@@ -1,5 +1,6 @@
 //! Streamable HTTP.
 
+mod framing;
 mod limits;
 mod messages;
 mod origins;

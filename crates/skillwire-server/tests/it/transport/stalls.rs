@@ -75,6 +75,31 @@ async fn a_peer_that_never_reads_is_dropped_v_24() {
     assert!(received.len() < 20 * (4 << 20), "{} bytes were sent", received.len());
 }
 
+#[tokio::test]
+async fn a_peer_that_takes_a_few_bytes_now_and_then_is_dropped_sec_01() {
+    let stall_time = Duration::from_millis(400);
+    let (folder, mut server) = limited(ConnectionLimits::default().stall_time(stall_time)).await;
+    folder.file("a/large.txt", "x".repeat(8 << 20));
+    server.refresh();
+    let before = tasks();
+    let params = json!({ "uri": "skill://a/large.txt" });
+    let body = modern_request(1, "resources/read", params).to_string();
+    let request = request_bytes("Mcp-Name: skill://a/large.txt\r\n", &body, "resources/read");
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(16 * 1024).unwrap();
+    let mut stream = socket.connect(server.address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    // The client takes something all the time, but at this pace the answer would take a minute.
+    let mut pace = tokio::time::interval(Duration::from_millis(10));
+    for _ in 0..1_000 {
+        pace.tick().await;
+        if stream.read(&mut [0; 2048]).await.is_err() || tasks() <= before {
+            break;
+        }
+    }
+    assert!(tasks() <= before, "the server still holds the answer");
+}
+
 /// Many files with long names, all of which change with the version.
 #[derive(Debug, Clone, Default)]
 struct Versions(Arc<AtomicUsize>);

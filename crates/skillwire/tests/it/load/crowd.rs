@@ -36,20 +36,21 @@ pub(super) async fn crowd(address: SocketAddr, connections: usize) {
     }
 }
 
-/// Opens connections that request a large file many times and never read, and returns them.
+/// Opens connections that request large files and never read, and returns them.
 pub(super) async fn stalled(
     address: SocketAddr,
     connections: usize,
-    uri: &str,
+    uri: impl Fn(usize) -> String,
 ) -> Vec<HttpConnection> {
     let mut silent = Vec::new();
-    for _ in 0..connections {
+    for number in 0..connections {
         let mut connection = HttpConnection::open(address).await;
-        for _ in 0..8 {
+        for next in 0..8 {
+            let uri = uri(number + next);
             send_without_reading(
                 &mut connection,
                 "resources/read",
-                Some(uri),
+                Some(&uri),
                 json!({ "uri": uri }),
             )
             .await;

@@ -7,6 +7,8 @@ mod client;
 #[cfg(target_os = "linux")]
 mod crowd;
 mod history;
+#[cfg(target_os = "linux")]
+mod memory;
 mod mutation;
 mod mutator;
 #[cfg(target_os = "linux")]

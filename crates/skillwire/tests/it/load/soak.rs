@@ -22,6 +22,8 @@ struct SoakPlan {
     rounds: usize,
     /// Connections beyond the limit.
     beyond: usize,
+    /// Large files; in the long form more than the server caches.
+    large: usize,
     /// Clients that never read.
     silent: usize,
     /// Whether the round waits until the server closes their connections.
@@ -44,6 +46,7 @@ struct SoakPlan {
 const SHORT: SoakPlan = SoakPlan {
     rounds: 2,
     beyond: 16,
+    large: 3,
     silent: 8,
     given_up: false,
     cancelled: 200,
@@ -59,6 +62,7 @@ const SHORT: SoakPlan = SoakPlan {
 const LONG: SoakPlan = SoakPlan {
     rounds: 3,
     beyond: 500,
+    large: 40,
     silent: 200,
     given_up: true,
     cancelled: 5_000,
@@ -69,8 +73,8 @@ const LONG: SoakPlan = SoakPlan {
     slack: 8 * 1024,
 };
 
-/// A folder with enough files to subscribe to and one large file, and the URIs of its files.
-fn folder() -> (SkillFolder, Vec<String>) {
+/// A folder with enough files to subscribe to and many large files, and the URIs of the small ones.
+fn folder(large: usize) -> (SkillFolder, Vec<String>) {
     let folder = SkillFolder::new();
     let mut uris = Vec::new();
     for skill in 0..10 {
@@ -81,12 +85,16 @@ fn folder() -> (SkillFolder, Vec<String>) {
             uris.push(format!("skill://s{skill}/f{file}.md"));
         }
     }
-    folder.skill("skills/large").file("skills/large/large.txt", "x".repeat(4 << 20));
+    for number in 0..large {
+        let name = format!("skills/large{number}");
+        let text = format!("{number} {}", "x".repeat(4 << 20));
+        folder.skill(&name).file(&format!("{name}/large.txt"), text);
+    }
     (folder, uris)
 }
 
 async fn soak(plan: &SoakPlan) {
-    let (folder, uris) = folder();
+    let (folder, uris) = folder(plan.large);
     let server = HttpServer::serve(&folder, &["skills", "--metrics", "--no-index"]).await;
     let mut before = ServerVitals::of(&server).await;
     say(format_args!("at the start  {before}"));
@@ -120,7 +128,8 @@ async fn one_round(
     let crowded = (MAX_CONNECTIONS + plan.beyond).min(open_files_limit() / 2);
     crowd(address, crowded).await;
     say(format_args!("  {crowded} connections, {MAX_CONNECTIONS} at once: all answered"));
-    let silent = stalled(address, plan.silent, "skill://large/large.txt").await;
+    let large = |number| format!("skill://large{}/large.txt", number % plan.large);
+    let silent = stalled(address, plan.silent, large).await;
     say(format_args!("  {} silent readers: {}", plan.silent, ServerVitals::of(server).await));
     if plan.given_up {
         // The clients keep them open; the server has to close them.
