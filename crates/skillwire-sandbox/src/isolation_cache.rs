@@ -77,7 +77,9 @@ impl IsolationCache {
 
     /// Reads the answer, if it was written under the same circumstances.
     pub(crate) fn read(&self, helper: &Path) -> Option<AvailableIsolation> {
-        if fs::metadata(&self.0).ok()?.len() > MAX_BYTES {
+        let metadata = fs::metadata(&self.0).ok()?;
+        // Opening a fifo would wait for its writer.
+        if !metadata.is_file() || metadata.len() > MAX_BYTES {
             return None;
         }
         let cached: CachedAnswer = serde_json::from_slice(&fs::read(&self.0).ok()?).ok()?;

@@ -29,6 +29,8 @@ mod output;
 mod progress;
 mod prose;
 mod refusals;
+#[cfg(feature = "host")]
+mod regular_file;
 mod remedies;
 mod report;
 #[cfg(feature = "host")]

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use skillwire_core::{ResourceUri, Resources};
+use skillwire_core::{Digest, ResourceUri, Resources};
 use skillwire_dialects::sep_2076::ArgumentValues;
-use skillwire_trust::{Action, ApprovedSkill, Reason, Refusal, VerifiedFile, check_frontmatter};
+use skillwire_trust::{
+    Action, ApprovedSkill, ListedSkill, Reason, Refusal, VerifiedFile, check_frontmatter,
+};
 
 use super::Host;
 use crate::{
@@ -69,26 +71,26 @@ impl Host {
     async fn load_skill_file(&self, approved: &ApprovedSkill) -> Result<FileContent, Refusal> {
         self.check_enabled(approved)?;
         let skill = approved.id();
-        let content = match &approved.entry().resources {
+        match &approved.entry().resources {
             Resources::Listed(files) => {
                 let listed = find(files, skill.uri.file())
                     .ok_or_else(|| Refusal::new(Reason::SkillFileNotListed).about(skill))?;
-                let verified = self.fetch(approved.listed(), listed).await?;
+                let fingerprint = approved.fingerprint();
+                let verified = self.fetch_known(approved.listed(), listed, fingerprint).await?;
                 if approved.listed().integrity().is_first_seen() {
-                    FileContent::FirstSeen(FirstSeen { file: verified, new: false })
+                    Ok(FileContent::FirstSeen(FirstSeen { file: verified, new: false }))
                 } else {
-                    FileContent::Verified(verified)
+                    Ok(FileContent::Verified(verified))
                 }
             }
             Resources::Dynamic => {
                 let uri = skill.uri.file();
                 let bytes = self.read_unlisted(skill, uri, self.policy().limits.bytes).await?;
+                self.compare_frontmatter(approved.listed(), None, &bytes)?;
                 let (skill, uri) = (skill.clone(), uri.clone());
-                FileContent::Dynamic(DynamicContent { skill, uri, bytes })
+                Ok(FileContent::Dynamic(DynamicContent { skill, uri, bytes }))
             }
-        };
-        self.compare_frontmatter(approved, &content)?;
-        Ok(content)
+        }
     }
 
     /// Has the server write `SKILL.md` for the values of the skill's arguments, and holds it to what
@@ -111,24 +113,24 @@ impl Host {
         Ok((approved.clone().with_offer(offer), content))
     }
 
-    /// Compares `SKILL.md` with the entry, once per content: bytes with the same digest under the
-    /// same entry have the same frontmatter.
-    fn compare_frontmatter(
+    /// Compares `SKILL.md` with the entry, once for each fingerprint: bytes with the same digest under
+    /// the same entry have the same frontmatter.
+    pub(super) fn compare_frontmatter(
         &self,
-        approved: &ApprovedSkill,
-        content: &FileContent,
+        held: &ListedSkill,
+        fingerprint: Option<Digest>,
+        skill_file: &[u8],
     ) -> Result<(), Refusal> {
         // If name and description come from elsewhere, only the digest can show that nothing
         // changed.
-        if approved.listed().offer().is_some_and(|offer| offer.described_elsewhere) {
+        if held.offer().is_some_and(|offer| offer.described_elsewhere) {
             return Ok(());
         }
-        let fingerprint = approved.fingerprint();
         if fingerprint.is_some_and(|fingerprint| self.inner.compared.lock().contains(&fingerprint))
         {
             return Ok(());
         }
-        check_frontmatter(approved.id(), &approved.entry().frontmatter, content.bytes())?;
+        check_frontmatter(held.id(), &held.entry().frontmatter, skill_file)?;
         if let Some(fingerprint) = fingerprint {
             let mut compared = self.inner.compared.lock();
             if compared.len() >= MOST_COMPARED {

@@ -1,10 +1,10 @@
 //! Fetching bytes: listed files are verified, all others are marked as unverified.
 
 use bytes::Bytes;
-use skillwire_core::{ResourceUri, Resources, SkillResource, skill_file};
+use skillwire_core::{Digest, ResourceUri, Resources, SkillResource, skill_file};
 use skillwire_trust::{
-    Action, Answer, EntrySource, KnownSkill, ListedSkill, Origin, Question, Reason, Refusal,
-    Remedy, ServerLabel, SkillId, VerifiedFile, reference,
+    Action, Answer, EntrySource, KnownSkill, ListedSkill, LoggedContent, Origin, Question, Reason,
+    Refusal, Remedy, ServerLabel, SkillId, VerifiedFile, reference,
 };
 
 use super::Host;
@@ -58,28 +58,90 @@ impl ResourceContent {
     }
 }
 
+/// A file with the listed size and digest.
+struct FetchedFile {
+    file: VerifiedFile,
+    /// Whether a server sent it just now.
+    is_new: bool,
+}
+
+fn is_skill_file(held: &ListedSkill, file: &SkillResource) -> bool {
+    file.uri == *held.id().uri.file()
+}
+
 impl Host {
-    /// Fetches one listed file, from the cache or from the skill's own server, and verifies it.
+    /// Fetches one listed file, from the cache or from the skill's own server, and verifies it: size
+    /// and digest, and for `SKILL.md` the frontmatter that the entry lists.
     ///
-    /// The host drops bytes that do not match. It then asks for the entry once more, and if the
-    /// entry changed, the user has to approve the skill again.
+    /// Every file that a user or a model gets comes from here. The host drops bytes that do not
+    /// match. It then asks for the entry once more, and if the entry changed, the user has to approve
+    /// the skill again.
     pub(crate) async fn fetch(
         &self,
         held: &ListedSkill,
         file: &SkillResource,
     ) -> Result<VerifiedFile, Refusal> {
+        let content = || held.content().map(|content| content.fingerprint());
+        let fingerprint = if is_skill_file(held, file) { content() } else { None };
+        self.fetch_known(held, file, fingerprint).await
+    }
+
+    /// Fetches one listed file of a skill whose content has this fingerprint, which the caller may
+    /// know already.
+    pub(super) async fn fetch_known(
+        &self,
+        held: &ListedSkill,
+        file: &SkillResource,
+        fingerprint: Option<Digest>,
+    ) -> Result<VerifiedFile, Refusal> {
+        let fetched = self.fetch_listed(held, file).await?;
+        if is_skill_file(held, file) {
+            self.compare_frontmatter(held, fingerprint, fetched.file.bytes())?;
+        }
+        Ok(self.keep(fetched))
+    }
+
+    /// Fetches one listed file for another host, which compares the frontmatter itself.
+    pub(super) async fn fetch_to_pass_on(
+        &self,
+        held: &ListedSkill,
+        file: &SkillResource,
+    ) -> Result<VerifiedFile, Refusal> {
+        let fetched = self.fetch_listed(held, file).await?;
+        let differs = fetched.is_new
+            && is_skill_file(held, file)
+            && self.compare_frontmatter(held, None, fetched.file.bytes()).is_err();
+        Ok(if differs { fetched.file } else { self.keep(fetched) })
+    }
+
+    /// Caches a file that a server sent, after everything about it was compared.
+    fn keep(&self, fetched: FetchedFile) -> VerifiedFile {
+        let FetchedFile { file, is_new } = fetched;
+        if is_new && let Err(error) = self.inner.cache.put(&file) {
+            tracing::warn!("A file cannot be cached: {error}. It is used all the same.");
+        }
+        file
+    }
+
+    /// Fetches one listed file and compares its size and digest.
+    async fn fetch_listed(
+        &self,
+        held: &ListedSkill,
+        file: &SkillResource,
+    ) -> Result<FetchedFile, Refusal> {
         let skill = held.id();
         if skill.origin.server().is_none() {
             let (host, id, file) = (self.clone(), skill.clone(), file.clone());
             let read = tokio::task::spawn_blocking(move || host.read_from_folder(&id, &file)).await;
-            return read.unwrap_or_else(|error| {
+            let read = read.unwrap_or_else(|error| {
                 Err(Refusal::new(Reason::FileMissing).about(skill).actual(error))
             });
+            return read.map(|file| FetchedFile { file, is_new: false });
         }
         // Pinned files are fetched again, so that the host notices a change.
         let may_be_cached = !held.integrity().is_first_seen() || self.inner.offline;
         if may_be_cached && let Some(verified) = self.cached(skill, file) {
-            return Ok(verified);
+            return Ok(FetchedFile { file: verified, is_new: false });
         }
         let server = self.server_of(skill, &file.uri)?;
         let fetched = match held.offer() {
@@ -97,10 +159,7 @@ impl Host {
             }
             Err(refusal) => return Err(self.recover(held, refusal).await),
         };
-        if let Err(error) = self.inner.cache.put(&verified) {
-            tracing::warn!("A file cannot be cached: {error}. It is used all the same.");
-        }
-        Ok(verified)
+        Ok(FetchedFile { file: verified, is_new: true })
     }
 
     fn cached(&self, skill: &SkillId, file: &SkillResource) -> Option<VerifiedFile> {
@@ -222,10 +281,13 @@ impl Host {
                 let uri = candidates.into_iter().next();
                 let uri = uri.ok_or_else(|| refuse(Reason::PathOutsideSkill))?;
                 let bytes = self.read_unlisted(skill, &uri, self.policy().limits.bytes).await?;
+                if uri == *skill.uri.file() {
+                    self.compare_frontmatter(listed, None, &bytes)?;
+                }
                 Inspected { skill: skill.clone(), uri, bytes, verified: false }
             }
         };
-        let content = listed.content().map(|content| content.fingerprint());
+        let content = listed.content().map(|content| LoggedContent::from(&content));
         self.log_skill(skill, content, Action::Inspect, Ok(()), Some(file));
         Ok(inspected)
     }

@@ -170,18 +170,20 @@ impl Relay {
     }
 
     /// Reads a listed file and verifies its size and digest.
+    #[tracing::instrument(skip_all, fields(skill = %held.id(), file = %file.uri))]
     pub async fn read(
         &self,
         held: &ListedSkill,
         file: &SkillResource,
     ) -> Result<VerifiedFile, Refusal> {
-        self.host.fetch(held, file).await
+        self.host.fetch_to_pass_on(held, file).await
     }
 
     /// Reads a file of a skill without digests, which cannot be verified.
     ///
     /// A `SKILL.md` without frontmatter, which some older dialects allow, gets the listed
     /// frontmatter.
+    #[tracing::instrument(skip_all, fields(skill = %held.id(), file = %uri))]
     pub async fn read_dynamic(
         &self,
         held: &ListedSkill,
@@ -240,6 +242,7 @@ impl Relay {
     /// Lists the children of a directory; returns `None` if the server does not offer that.
     ///
     /// Entries that are not children of the directory are left out, and so are those above a limit.
+    #[tracing::instrument(skip_all, fields(server = %self.label, %directory))]
     async fn directory(
         &self,
         directory: &ResourceUri,
@@ -273,6 +276,7 @@ impl Relay {
     }
 
     /// Subscribes to changes of the listing.
+    #[tracing::instrument(skip_all, fields(server = %self.label))]
     pub async fn listen(&self) -> Result<Changes, Refusal> {
         let client = self.remote.client().await?;
         self.heard(client.listen(Interest::Listing, self.remote.limits()).await)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use serde::Deserialize;
-use skillwire_core::{ResourceUri, SkillResource};
+use skillwire_core::{ResourceUri, SkillResource, visible};
 use skillwire_trust::{ListedSkill, Reason, Refusal};
 
 use super::{Finding, Server};
@@ -11,6 +11,9 @@ use crate::window::find;
 
 /// The most requests: more than the directories and pages of a skill within the limits.
 const MAX_REQUESTS: usize = 1_100;
+
+/// The most violations that one walk reports.
+const MAX_FINDINGS: usize = 100;
 
 /// The media type that marks a child as a directory.
 const DIRECTORY: &str = "inode/directory";
@@ -32,30 +35,29 @@ struct Child<'a> {
 }
 
 /// Walks the skill's directories, if the server lists directories.
+///
+/// The server decides how many children it names, so the walk keeps only what the manifest bounds, and
+/// ends after a hundred violations.
 pub(super) async fn check(
     server: &Server,
     listed: &ListedSkill,
     files: &[SkillResource],
 ) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut shown = BTreeSet::new();
-    let root = listed.id().uri.root().as_str().to_owned();
-    let mut seen = BTreeSet::from([root.clone()]);
-    let mut waiting = VecDeque::from([(root, None::<String>)]);
+    let mut walk = DirectoryWalk::new(listed, files);
     for _ in 0..MAX_REQUESTS {
-        let Some((directory, cursor)) = waiting.pop_front() else { break };
+        let Some((directory, cursor)) = walk.waiting.pop_front() else { break };
         let answer = match server.directory(&directory, cursor.as_deref()).await {
             Ok(Some(answer)) => answer,
             // The server does not list directories, so there is nothing to compare.
             Ok(None) => return Vec::new(),
             Err(refusal) => {
-                findings.push(Finding::must(refusal.about(listed.id())));
+                walk.findings.push(Finding::must(refusal.about(listed.id())));
                 continue;
             }
         };
         let page = serde_json::from_str::<Page<'_>>(answer.text());
         let Some(Page { resources: Some(children), next, .. }) = page.ok() else {
-            findings.push(Finding::must(
+            walk.findings.push(Finding::must(
                 Refusal::new(Reason::ProtocolError)
                     .about(listed.id())
                     .file(&directory)
@@ -64,44 +66,101 @@ pub(super) async fn check(
             continue;
         };
         for child in children {
-            let uri = ResourceUri::parse(&child.uri).ok();
-            let Some(uri) = uri.filter(|uri| uri.parent().is_some_and(|p| p.as_str() == directory))
-            else {
-                findings.push(Finding::must(
-                    Refusal::new(Reason::ResourceOutside)
+            walk.child(&directory, &child);
+            if let Some(problem) = walk.excess() {
+                walk.findings.push(Finding::must(
+                    Refusal::new(Reason::SkillTooLarge)
                         .about(listed.id())
                         .file(&directory)
-                        .expected("children of this directory")
-                        .actual(child.uri.escape_debug()),
+                        .expected("directories as large as the manifest")
+                        .actual(problem),
                 ));
-                continue;
-            };
-            if child.media_type.as_deref() == Some(DIRECTORY) {
-                if seen.insert(uri.as_str().to_owned()) {
-                    waiting.push_back((uri.as_str().to_owned(), None));
-                }
-            } else {
-                shown.insert(uri);
+                return walk.findings;
             }
         }
         if let Some(next) = next {
-            waiting.push_front((directory, Some(next)));
+            walk.waiting.push_front((directory, Some(next)));
         }
     }
-    let refuse = |reason, uri: &ResourceUri| Refusal::new(reason).about(listed.id()).file(uri);
-    let extra = shown.iter().filter(|uri| find(files, uri).is_none());
-    findings.extend(extra.map(|uri| {
-        Finding::must(
-            refuse(Reason::ManifestIncomplete, uri)
-                .expected("every file of the skill in its manifest"),
-        )
-    }));
-    let missing = files.iter().filter(|file| !shown.contains(&file.uri));
-    findings.extend(missing.map(|file| {
-        Finding::must(
-            refuse(Reason::FileMissing, &file.uri)
-                .expected("the file among its directory's children"),
-        )
-    }));
-    findings
+    walk.finish()
+}
+
+/// What a walk through the directories of one skill has seen.
+struct DirectoryWalk<'a> {
+    listed: &'a ListedSkill,
+    files: &'a [SkillResource],
+    /// Directories that were seen, so that none is walked twice.
+    seen: BTreeSet<String>,
+    waiting: VecDeque<(String, Option<String>)>,
+    /// Files of the manifest that a directory shows.
+    shown: BTreeSet<ResourceUri>,
+    findings: Vec<Finding>,
+}
+
+impl<'a> DirectoryWalk<'a> {
+    fn new(listed: &'a ListedSkill, files: &'a [SkillResource]) -> Self {
+        let root = listed.id().uri.root().as_str().to_owned();
+        Self {
+            listed,
+            files,
+            seen: BTreeSet::from([root.clone()]),
+            waiting: VecDeque::from([(root, None)]),
+            shown: BTreeSet::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    /// Notes one child that the server names in a directory.
+    fn child(&mut self, directory: &str, child: &Child<'_>) {
+        let uri = ResourceUri::parse(&child.uri).ok();
+        let Some(uri) = uri.filter(|uri| uri.parent().is_some_and(|p| p.as_str() == directory))
+        else {
+            self.findings.push(Finding::must(
+                Refusal::new(Reason::ResourceOutside)
+                    .about(self.listed.id())
+                    .file(directory)
+                    .expected("children of this directory")
+                    .actual(visible::truncated(&child.uri)),
+            ));
+            return;
+        };
+        if child.media_type.as_deref() == Some(DIRECTORY) {
+            if self.seen.insert(uri.as_str().to_owned()) {
+                self.waiting.push_back((uri.as_str().to_owned(), None));
+            }
+        } else if find(self.files, &uri).is_some() {
+            self.shown.insert(uri);
+        } else {
+            self.findings.push(Finding::must(
+                Refusal::new(Reason::ManifestIncomplete)
+                    .about(self.listed.id())
+                    .file(&uri)
+                    .expected("every file of the skill in its manifest"),
+            ));
+        }
+    }
+
+    /// Says what the server named too much of.
+    fn excess(&self) -> Option<String> {
+        if self.seen.len() > MAX_REQUESTS {
+            return Some(format!("more than {MAX_REQUESTS} directories"));
+        }
+        (self.findings.len() > MAX_FINDINGS)
+            .then(|| format!("more than {MAX_FINDINGS} children that do not belong there"))
+    }
+
+    /// Adds the files that no directory shows.
+    fn finish(self) -> Vec<Finding> {
+        let Self { listed, files, shown, mut findings, .. } = self;
+        let missing = files.iter().filter(|file| !shown.contains(&file.uri));
+        findings.extend(missing.map(|file| {
+            Finding::must(
+                Refusal::new(Reason::FileMissing)
+                    .about(listed.id())
+                    .file(&file.uri)
+                    .expected("the file among its directory's children"),
+            )
+        }));
+        findings
+    }
 }

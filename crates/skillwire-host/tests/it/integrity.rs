@@ -459,3 +459,48 @@ async fn the_user_may_look_at_a_file_as_it_was_hst_56() {
     cache.tamper();
     assert!(host.inspect_cached(window.skill(), was).is_none());
 }
+
+#[tokio::test]
+async fn a_skill_that_load_refuses_for_its_frontmatter_is_neither_shown_nor_copied_sec_05() {
+    let server = with_frontmatter("hooks: {}\n", &json!({ "hooks": null }));
+    let host = host(&server);
+    let listed = host.named("acme:refunds").await.unwrap();
+    let shown = host.inspect(&listed, "SKILL.md").await.map_err(|refusal| refusal.reason);
+    assert_eq!(shown, Err(Reason::FrontmatterMismatch));
+    let copied = host.export(&listed, &[]).await.map_err(|refusal| refusal.reason);
+    assert_eq!(copied, Err(Reason::FrontmatterMismatch));
+
+    let asked = with_frontmatter("hooks: {}\n", &json!({ "hooks": null }))
+        .fault(Fault::entry(SKILL_MD, json!({ "resources": "dynamic" })));
+    let host = host_from(Host::builder().policy(asking()), &asked);
+    let listed = host.named("acme:refunds").await.unwrap();
+    let shown = host.inspect(&listed, "SKILL.md").await.map_err(|refusal| refusal.reason);
+    assert_eq!(shown, Err(Reason::FrontmatterMismatch), "a skill without digests has them too");
+}
+
+#[tokio::test]
+async fn a_skill_file_is_cached_only_after_its_frontmatter_was_compared_sec_07() {
+    let cache = Kept::default();
+    let server = with_frontmatter("hooks: {}\n", &json!({ "hooks": null }));
+    let host = host_from(Host::builder().cache(cache.clone()), &server);
+    let listed = host.named("acme:refunds").await.unwrap();
+    host.approve(&listed, Grants::load_only()).unwrap();
+    let refusal = host.window("acme:refunds").await.err().unwrap();
+    assert_eq!(refusal.reason, Reason::FrontmatterMismatch);
+    assert_eq!(cache.len(), 0, "load");
+    let _ = host.inspect(&listed, "SKILL.md").await;
+    let _ = host.export(&listed, &[]).await;
+    assert_eq!(cache.len(), 0, "show and export");
+
+    // Bytes that an earlier version cached are compared as well.
+    let kept = Kept::default();
+    let honest = with_frontmatter("hooks: {}\n", &json!({}));
+    let first = host_from(Host::builder().cache(kept.clone()), &honest);
+    first.window("acme:refunds").await.unwrap();
+    assert_eq!(kept.len(), 1);
+    let lying = with_frontmatter("hooks: {}\n", &json!({ "hooks": null }));
+    let second = host_from(Host::builder().cache(kept), &lying);
+    let refusal = second.window("acme:refunds").await.err().unwrap();
+    assert_eq!(refusal.reason, Reason::FrontmatterMismatch);
+    assert_eq!(lying.count("resources/read"), 0, "the bytes came from the cache");
+}

@@ -233,3 +233,39 @@ async fn a_server_of_an_older_dialect_is_held_to_what_it_promises_c_36() {
     assert_eq!(found.not_guaranteed, Dialect::EarlyIndex.lacks());
     assert!(!found.not_guaranteed.is_empty());
 }
+
+#[tokio::test]
+async fn a_server_that_names_directories_without_end_is_left_sec_06() {
+    // Each directory has a thousand others, and so has each of those.
+    let server = refunds().on("resources/directory/read", |asked, _| {
+        let uri = asked.uri().to_owned();
+        let child = |n: usize| json!({
+            "uri": format!("{uri}/d{n}"), "name": format!("d{n}"), "mimeType": "inode/directory",
+        });
+        ScriptedReply::Result(json!({ "resources": (0..1_000).map(child).collect::<Vec<_>>() }))
+    });
+    let found = verified(&server).await;
+    let requests = server.count("resources/directory/read");
+    assert!(requests < 10, "{requests} requests for directories the manifest does not have");
+    let reasons: Vec<_> = findings(&found).into_iter().map(|(_, reason, _)| reason).collect();
+    assert_eq!(reasons, [Reason::SkillTooLarge]);
+}
+
+#[tokio::test]
+async fn a_server_that_names_files_without_end_is_reported_in_few_findings_sec_06() {
+    for outside in ["", "skill://elsewhere/"] {
+        let server = refunds().on("resources/directory/read", move |asked, _| {
+            let base =
+                if outside.is_empty() { format!("{}/", asked.uri()) } else { outside.into() };
+            let child = |n: usize| json!({ "uri": format!("{base}f{n}"), "name": format!("f{n}") });
+            ScriptedReply::Result(json!({
+                "resources": (0..5_000).map(child).collect::<Vec<_>>(), "nextCursor": "more",
+            }))
+        });
+        let found = verified(&server).await;
+        assert!(found.findings.len() < 110, "{} findings", found.findings.len());
+        assert_eq!(server.count("resources/directory/read"), 1, "{outside}");
+        let last = found.findings.last().unwrap();
+        assert_eq!(last.refusal.reason, Reason::SkillTooLarge);
+    }
+}

@@ -10,7 +10,7 @@ use skillwire_state::{AuditLog, FileCache, FileDialects, FileRecords, Logins, Se
 use skillwire_trust::{Reason, Refusal, Remedy, ServerLabel};
 
 use super::environment::{cache_folder, environment, home_folder, state_folder, variable};
-use crate::{exit::Exit, failure::Failure};
+use crate::{exit::Exit, failure::Failure, regular_file};
 
 /// The largest token file that is read.
 const MAX_TOKEN_BYTES: u64 = 64 * 1024;
@@ -217,12 +217,7 @@ fn login(
 /// Reads a token. The error continues a sentence after the file's name, and never repeats its
 /// content.
 fn bearer_token(file: &Path) -> Result<String, String> {
-    use std::io::Read as _;
-    let opened = std::fs::File::open(file).map_err(|error| format!("cannot be read: {error}"))?;
-    let mut text = String::new();
-    opened
-        .take(MAX_TOKEN_BYTES)
-        .read_to_string(&mut text)
+    let text = regular_file::read(file, MAX_TOKEN_BYTES)
         .map_err(|error| format!("cannot be read: {error}"))?;
     let token = text.trim();
     let usable = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());

@@ -15,9 +15,12 @@ use crate::{
     exit::Exit,
     failure::Failure,
     output::{ADDED, REMOVED, WARNING, counted},
-    prose,
+    prose, regular_file,
     settings::HostSettings,
 };
+
+/// The largest lock file that is read; ten thousand skills need a fraction of it.
+const MAX_LOCK_BYTES: u64 = 64 << 20;
 
 pub(super) fn run(args: &LockArgs) -> Outcome {
     let approved = approved(&HostSettings::resolve()?)?;
@@ -102,7 +105,7 @@ fn check(approved: &Lock, file: &Path) -> Outcome {
 
 /// Reads a lock file; a single invalid part is an error.
 pub(in crate::commands) fn read(file: &Path) -> Result<Lock, Failure> {
-    let text = fs::read_to_string(file).map_err(|error| {
+    let text = regular_file::read(file, MAX_LOCK_BYTES).map_err(|error| {
         Failure::usage(format!("`{}` cannot be read.", file.display())).because(error)
     })?;
     Lock::parse(&text).map_err(|error| Failure::usage(format!("`{}` {error}.", file.display())))

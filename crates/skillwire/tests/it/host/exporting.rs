@@ -70,3 +70,21 @@ async fn a_copy_with_wrong_bytes_is_not_made_hst_50() {
     let log = user.run_ok(&["audit", "--json"]).await;
     assert!(log.contains("\"export\"") && log.contains("\"digest_mismatch\""), "{log}");
 }
+
+#[tokio::test]
+async fn show_and_export_refuse_what_load_refuses_for_its_frontmatter_sec_05() {
+    let user = TestUser::new();
+    let text = "---\nname: a\ndescription: Does it.\nhooks: {}\n---\nBody\n";
+    let server = HostileServer::new().skill("a", [("SKILL.md", text)]).fault(Fault::entry(
+        "skill://a/SKILL.md",
+        serde_json::json!({ "frontmatter": { "hooks": null } }),
+    ));
+    let listening = server.http().await;
+    user.add_http_server("acme", &listening).await;
+    for command in [&["load", "acme:a"][..], &["show", "acme:a", "SKILL.md"]] {
+        user.run_ok(&["approve", "acme:a", "--yes"]).await;
+        user.run(command).await.assert_refused(3, "error[frontmatter_mismatch]");
+    }
+    user.run(&["export", "acme:a", "copy"]).await.assert_refused(3, "error[frontmatter_mismatch]");
+    assert!(!user.home.join("work/copy").exists());
+}

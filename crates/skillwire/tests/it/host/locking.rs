@@ -61,3 +61,61 @@ async fn a_lock_file_that_is_out_of_date_is_told() {
     let before = fs::read_to_string(user.home.join("work/skillwire.lock")).unwrap();
     assert!(before.contains("refunds"), "checking writes nothing");
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_fifo_in_the_place_of_a_file_is_refused_and_waits_for_nothing_sec_15() {
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    let fifo = user.home.join("work/skillwire.lock");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    for command in [
+        &["lock", "--check"][..],
+        &["load", "acme:refunds", "--lock", "skillwire.lock"],
+        &["bridge", "--lock", "skillwire.lock"],
+        &["server", "import", "skillwire.lock"],
+    ] {
+        user.run(command).await.assert_refused(2, "it is not a regular file");
+    }
+    let token = ["server", "add", "beta", "https://beta.example/mcp", "--bearer-token-file"];
+    let _ = user.run(&[&token[..], &["skillwire.lock"]].concat()).await;
+    let _ = user.run(&["list"]).await;
+}
+
+/// All files below a folder.
+#[cfg(unix)]
+fn files_below(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(files_below(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_fifo_in_the_place_of_any_file_of_the_state_waits_for_nothing_sec_15() {
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    user.approve("acme:refunds").await;
+    user.run_ok(&["load", "acme:refunds"]).await;
+    let files = files_below(&user.home.join("sw"));
+    assert!(files.len() >= 5, "{files:?}");
+    for file in files {
+        let aside = file.with_extension("aside");
+        fs::rename(&file, &aside).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+        // Each ends by itself, whether or not it can do without the file.
+        user.run(&["load", "acme:refunds"]).await;
+        user.run(&["approve", "acme:refunds", "--yes"]).await;
+        user.run(&["audit"]).await;
+        fs::remove_file(&file).unwrap();
+        fs::rename(&aside, &file).unwrap();
+    }
+    user.run_ok(&["load", "acme:refunds"]).await;
+}

@@ -17,7 +17,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     output::STRONG,
-    prose, report,
+    prose, regular_file, report,
     session::warn,
     settings::HostSettings,
 };
@@ -37,10 +37,13 @@ pub(super) fn run(command: &ServerCommand) -> Outcome {
     }
 }
 
+/// The largest configuration of another client that is read.
+const MAX_IMPORT_BYTES: u64 = 16 << 20;
+
 /// Adds the servers of another MCP client.
 fn import(args: &ServerImportArgs) -> Outcome {
     let file = args.file.display();
-    let text = std::fs::read_to_string(&args.file)
+    let text = regular_file::read(&args.file, MAX_IMPORT_BYTES)
         .map_err(|error| Failure::usage(format!("`{file}` cannot be read.")).because(error))?;
     let imported = skillwire_state::import(&text).map_err(|error| {
         Failure::usage(format!("`{file}` cannot be imported: it {error}."))
