@@ -1,6 +1,6 @@
 //! Finding the authorization server that a server names.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationMetadata};
 use skillwire_protocol::truncated;
@@ -8,6 +8,10 @@ use skillwire_trust::Remedy;
 
 use super::{Problem, transport::Transport};
 use crate::{config::ServerUrl, endpoint::ClientOptions};
+
+/// The time limit for all requests of one discovery together. The SDK tries several addresses, and each
+/// may hang for the time limit of an exchange.
+const DISCOVERY_TIME: Duration = Duration::from_secs(45);
 
 /// An authorization server, and the SDK's manager for it.
 pub(super) struct Discovered {
@@ -22,6 +26,11 @@ pub(super) async fn discover(
     server: &ServerUrl,
     options: &ClientOptions,
 ) -> Result<Discovered, Problem> {
+    let late = |_| Problem::new("the server did not say in time where its users log in");
+    tokio::time::timeout(DISCOVERY_TIME, resolve(server, options)).await.map_err(late)?
+}
+
+async fn resolve(server: &ServerUrl, options: &ClientOptions) -> Result<Discovered, Problem> {
     // Some services expect a key in the query, which the authorization server must not see.
     let address = server.reveal().split('?').next().unwrap_or_default();
     let transport = Arc::new(Transport::new(address, options.connect_timeout)?);

@@ -422,3 +422,30 @@ async fn nobody_is_asked_about_a_skill_that_is_switched_off_or_not_in_the_lock_f
     assert_eq!(locked.approved_or_ask(&listed).await.unwrap_err().reason, Reason::NotLocked);
     assert!(user.questions().is_empty());
 }
+
+#[tokio::test]
+async fn a_clock_that_jumps_neither_frees_nor_blocks_questions_and_keeps_approvals_sec_18() {
+    let server = refunds();
+    let (user, clock) = (User::no(), SetClock::default());
+    let policy = Policy { questions_per_skill: 1, ..Policy::default() };
+    let builder = Host::builder().policy(policy).prompter(user.clone()).clock(clock.clone());
+    let host = host_from(builder, &server);
+    let ask = async |round: usize| {
+        server.set_skill("refunds", [("x.md", format!("round {round}"))]);
+        let listed = host.named("acme:refunds").await.unwrap();
+        host.approved_or_ask(&listed).await.map_err(|refusal| refusal.reason).map(|_| ())
+    };
+    assert_eq!(ask(0).await, Err(Reason::UserDeclined));
+    clock.set_back(Duration::from_mins(30));
+    assert_eq!(ask(1).await, Err(Reason::AskedTooOften), "half an hour back");
+    clock.set_back(Duration::from_hours(90_000));
+    assert_eq!(ask(2).await, Err(Reason::UserDeclined), "ten years back");
+    let listed = host.named("acme:refunds").await.unwrap();
+    host.approve(&listed, Grants::load_only()).unwrap();
+    for _ in 0..3 {
+        clock.advance(Duration::from_hours(200_000));
+        assert_eq!(standing(&host, "acme:refunds").await, "approved");
+        clock.set_back(Duration::from_hours(200_000));
+        assert_eq!(standing(&host, "acme:refunds").await, "approved");
+    }
+}

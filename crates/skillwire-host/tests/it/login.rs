@@ -154,7 +154,10 @@ async fn what_is_not_about_this_server_is_refused_before_anybody_logs_in() {
     for (trouble, said) in [
         (LoginFault::OtherIssuer, "issuer mismatch"),
         (LoginFault::OtherResource, "resource mismatch"),
-        (LoginFault::TokensInTheClear, "neither `https` nor on the server's own machine"),
+        (
+            LoginFault::TokensInTheClear,
+            "neither `https` nor on the server's own machine",
+        ),
         (LoginFault::NoRegistration, "could not be registered"),
         (LoginFault::NoMetadata, "does not say where its users log in"),
     ] {
@@ -241,4 +244,39 @@ async fn nobody_waits_for_a_user_for_ever() {
     let pending = oauth::begin(&label("acme"), &url, None, &ClientOptions::default()).await;
     let refusal = pending.unwrap().finish(Duration::from_mins(5)).await.unwrap_err();
     assert!(refusal.actual.unwrap().contains("the user did not log in within 300s"));
+}
+
+#[tokio::test]
+async fn metadata_without_end_or_from_elsewhere_is_not_taken_sec_16() {
+    for trouble in [LoginFault::HugeMetadata, LoginFault::RedirectsMetadata] {
+        let server = guarded(&[trouble]).await;
+        let refusal = log_in(&server).await.unwrap_err();
+        assert_eq!(refusal.reason, Reason::LoginFailed, "{trouble:?}");
+        let actual = refusal.actual.as_deref().unwrap();
+        assert!(actual.len() < 1_000, "{trouble:?}: {} bytes", actual.len());
+        assert!(server.requests_to("/elsewhere").is_empty(), "{trouble:?}");
+        assert!(server.requests_to("/register").is_empty(), "{trouble:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_authorization_server_that_never_answers_costs_a_minute_at_most_sec_16() {
+    let server = guarded(&[LoginFault::NeverAnswers]).await;
+    let url = ServerUrl::parse(&server.url()).unwrap();
+    let started = tokio::time::Instant::now();
+    let begun = oauth::begin(&label("acme"), &url, None, &ClientOptions::default()).await;
+    assert_eq!(begun.unwrap_err().reason, Reason::LoginFailed);
+    assert!(started.elapsed() <= Duration::from_mins(1), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn tokens_that_always_end_at_once_are_renewed_once_for_each_request_sec_16() {
+    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    server.set_token_lifetime(0);
+    let logins = kept(folder.path(), &log_in(&server).await.unwrap());
+    let before = server.requests_to("/token").len();
+    let _ = listed(&host(&server, &logins)).await;
+    let renewals = server.requests_to("/token").len() - before;
+    let calls = server.requests_to("/mcp").len();
+    assert!(renewals <= calls + 1, "{renewals} renewals for {calls} requests");
 }

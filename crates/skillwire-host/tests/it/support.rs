@@ -79,21 +79,31 @@ impl Prompter for User {
 
 /// A clock that moves only when a test moves it.
 #[derive(Clone, Default)]
-pub(crate) struct SetClock(Arc<Mutex<Duration>>);
+pub(crate) struct SetClock {
+    elapsed: Arc<Mutex<Duration>>,
+    /// How far the time of day was set back.
+    set_back: Arc<Mutex<Duration>>,
+}
 
 impl SetClock {
     pub(crate) fn advance(&self, by: Duration) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += by;
+        *self.elapsed.lock().unwrap_or_else(PoisonError::into_inner) += by;
+    }
+
+    /// Sets the time of day back; what has elapsed stays.
+    pub(crate) fn set_back(&self, by: Duration) {
+        *self.set_back.lock().unwrap_or_else(PoisonError::into_inner) += by;
     }
 }
 
 impl Clock for SetClock {
     fn now(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH + Duration::from_hours(500_000) + self.elapsed()
+        let now = SystemTime::UNIX_EPOCH + Duration::from_hours(500_000) + self.elapsed();
+        now - *self.set_back.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn elapsed(&self) -> Duration {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.elapsed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -46,6 +46,12 @@ pub enum LoginFault {
     ClientSecret,
     /// The server refuses every token.
     RefusesEveryToken,
+    /// The metadata of the authorization server has two megabytes.
+    HugeMetadata,
+    /// The metadata of the authorization server is said to be at another origin.
+    RedirectsMetadata,
+    /// Requests for metadata are never answered.
+    NeverAnswers,
 }
 
 /// One request that the login server received.
@@ -198,6 +204,9 @@ impl LoginState {
         };
         let request = LoginRequest { path: path.to_owned(), parameters, authorization };
         self.requests.lock().push(request.clone());
+        if path.starts_with("/.well-known/") && self.has(LoginFault::NeverAnswers) {
+            return std::future::pending().await;
+        }
         let HttpAnswer(status, headers, body) = match path {
             "/mcp" => self.endpoint(&request, received).await,
             _ => self.authorize(&request),

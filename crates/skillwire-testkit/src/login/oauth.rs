@@ -66,6 +66,14 @@ impl LoginState {
                 });
                 HttpAnswer::json(200, &metadata)
             }
+            "/.well-known/oauth-authorization-server"
+                if self.has(LoginFault::RedirectsMetadata) =>
+            {
+                // The same machine under another name is another origin.
+                let other = base.replace("127.0.0.1", "localhost");
+                let elsewhere = vec![("Location".to_owned(), format!("{other}/elsewhere"))];
+                HttpAnswer(302, elsewhere, Vec::new())
+            }
             "/.well-known/oauth-authorization-server" => {
                 let clear = self.has(LoginFault::TokensInTheClear);
                 let tokens = if clear { "http://evil.test" } else { base.as_str() };
@@ -79,6 +87,9 @@ impl LoginState {
                 });
                 if !self.has(LoginFault::NoRegistration) {
                     metadata["registration_endpoint"] = format!("{base}/register").into();
+                }
+                if self.has(LoginFault::HugeMetadata) {
+                    metadata["padding"] = "x".repeat(2 << 20).into();
                 }
                 HttpAnswer::json(200, &metadata)
             }

@@ -120,3 +120,117 @@ async fn the_cache_may_not_be_where_agents_look_for_skills_hst_95() {
     command.env("SKILLWIRE_HOME", user.home.join(".claude/skills"));
     crate::support::finish(command).await.assert_refused(2, "where agents look for skills");
 }
+
+/// Runs the program from a shell that first does something to the process.
+#[cfg(unix)]
+async fn run_in_shell(
+    user: &TestUser,
+    first: &str,
+    arguments: &[&str],
+) -> crate::support::CommandResult {
+    let program = user.command(arguments);
+    let program = program.as_std();
+    let mut shell = tokio::process::Command::new("sh");
+    shell.args(["-c", &format!("{first}; exec \"$0\" \"$@\"")]);
+    shell.arg(program.get_program()).args(program.get_args());
+    shell.current_dir(program.get_current_dir().unwrap()).kill_on_drop(true);
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    let pipe = std::process::Stdio::piped;
+    shell.stdin(std::process::Stdio::null()).stdout(pipe()).stderr(pipe());
+    crate::support::finish(shell).await
+}
+
+/// Runs the program where no file can grow, as on a full disk. Pipes still work.
+#[cfg(unix)]
+async fn run_on_full_disk(user: &TestUser, arguments: &[&str]) -> crate::support::CommandResult {
+    // The signal would end the program; without it, each write fails as it does on a full disk.
+    run_in_shell(user, "trap '' XFSZ; ulimit -f 0", arguments).await
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_full_disk_loses_no_decision_and_claims_none_sec_17() {
+    let (user, skills) = (TestUser::new(), refunds());
+    skills.skill("other");
+    user.add_folder_server("acme", &skills).await;
+    user.approve("acme:refunds").await;
+    let before = contents_of(&user.home.join("sw/state"));
+    for command in [
+        &["approve", "acme:other", "--yes"][..],
+        &["revoke", "acme:refunds"],
+        &["disable", "acme:refunds"],
+        &["server", "add", "beta", "https://beta.example/mcp"],
+        &["lock"],
+    ] {
+        let ran = run_on_full_disk(&user, command).await;
+        assert_ne!(ran.code, Some(0), "{command:?}: {ran:?}");
+        assert!(!ran.stderr.contains("panicked"), "{command:?}: {ran:?}");
+        assert!(ran.stderr.contains("cannot be"), "{command:?}: {ran:?}");
+    }
+    let after = contents_of(&user.home.join("sw/state"));
+    for (path, bytes) in &before {
+        assert_eq!(after.get(path), Some(bytes), "{}", path.display());
+    }
+    for (path, bytes) in after.iter().filter(|(path, _)| !before.contains_key(*path)) {
+        assert!(bytes.is_empty(), "{} is half a file", path.display());
+    }
+    assert!(!user.home.join("work/skillwire.lock").exists());
+    // What was approved can be used: neither the cache nor the log is needed for that.
+    let loaded = run_on_full_disk(&user, &["load", "acme:refunds"]).await.assert_exit(0);
+    assert!(loaded.stderr.contains("audit log cannot be written"), "{loaded:?}");
+    assert_eq!(user.state_of("acme:refunds").await, "approved");
+    assert_eq!(user.state_of("acme:other").await, "new");
+}
+
+/// All files below a folder, with their bytes.
+#[cfg(unix)]
+fn contents_of(
+    folder: &std::path::Path,
+) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
+    let mut files = std::collections::BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(contents_of(&path));
+        } else {
+            let bytes = fs::read(&path).unwrap();
+            files.insert(path, bytes);
+        }
+    }
+    files
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn other_users_can_read_nothing_of_the_state_whatever_the_umask_is_sec_19() {
+    use std::os::unix::fs::MetadataExt as _;
+    let (user, skills) = (TestUser::new(), refunds());
+    let path = skills.path().to_str().unwrap();
+    let open = async |arguments: &[&str]| {
+        run_in_shell(&user, "umask 0", arguments).await.assert_exit(0);
+    };
+    open(&["server", "add", "acme", "--", crate::support::BINARY, "serve", path]).await;
+    let secret = ["--header", "Authorization=Bearer not-for-others"];
+    open(&[&["server", "add", "beta", "https://beta.example/mcp"][..], &secret].concat()).await;
+    open(&["approve", "acme:refunds", "--yes"]).await;
+    open(&["load", "acme:refunds"]).await;
+    let mut seen = 0;
+    let mut open_folders = vec![user.home.join("sw")];
+    while let Some(folder) = open_folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let metadata = fs::symlink_metadata(&path).unwrap();
+            assert_eq!(metadata.mode() & 0o077, 0, "{} {:o}", path.display(), metadata.mode());
+            seen += 1;
+            if metadata.is_dir() {
+                open_folders.push(path);
+            }
+        }
+    }
+    assert!(seen > 5, "{seen}");
+}
