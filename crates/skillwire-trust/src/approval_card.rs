@@ -67,12 +67,15 @@ impl ApprovalCard {
     }
 
     /// Returns a digest over everything on the card except how often the user was asked.
+    ///
+    /// Another version of this program computes the same digest, so that an answer to a question of one
+    /// version counts for the next.
     pub fn digest(&self) -> CardDigest {
         let mut parts = vec![
             self.skill.to_string(),
             serde_json::to_string(&*self.entry).unwrap_or_default(),
             self.dialect.code().to_owned(),
-            format!("{:?}", self.integrity),
+            self.integrity.code().to_owned(),
         ];
         let file = |sign: &str, file: &SkillResource| {
             format!("{sign} {} {} {}", file.uri, file.digest, file.size)
@@ -87,7 +90,11 @@ impl ApprovalCard {
             // The new version is part of the entry.
             parts.extend(changes.changed.iter().map(|(before, _)| file("~", before)));
             let fields = changes.frontmatter.iter();
-            parts.extend(fields.map(|field| format!("{} {:?}", field.pointer, field.before)));
+            // A field that was not there before is nothing; one that was null is `null`.
+            let before = |value: &Option<serde_json::Value>| {
+                value.as_ref().map_or_else(String::new, serde_json::Value::to_string)
+            };
+            parts.extend(fields.flat_map(|field| [field.pointer.clone(), before(&field.before)]));
         }
         // The length in front of each part keeps apart two cards whose parts join to the same text.
         let text: Vec<String> =

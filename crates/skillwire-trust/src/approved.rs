@@ -5,7 +5,17 @@ use std::sync::Arc;
 use skillwire_core::{ContentSet, Digest, SkillEntry};
 use skillwire_dialects::{SkillOffer, sep_2076::ArgumentValues};
 
-use crate::{grants::Grants, listed::ListedSkill, origin::SkillId, refusal::Refusal};
+use crate::{
+    audit::LoggedContent,
+    grants::Grants,
+    integrity::Integrity,
+    listed::ListedSkill,
+    lock::{Lock, LockMismatch},
+    origin::{Origin, SkillId},
+    record::Record,
+    refusal::Refusal,
+    standing::Standing,
+};
 
 /// The source of an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,22 +30,58 @@ pub enum ApprovedBy {
     Once,
 }
 
-/// A skill that may be loaded. Only the host makes one, and only from a decision.
+/// A skill that may be loaded.
+///
+/// Only a decision leads to one: a review that the user answered with yes
+/// ([`AnsweredReview::outcome`](crate::AnsweredReview::outcome)), a record that covers the skill as it is
+/// listed, a lock file that lists its content, or the folder of this machine that it lies in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApprovedSkill {
     listed: ListedSkill,
     grants: Grants,
     by: ApprovedBy,
-    /// One digest over the content, unless the skill is dynamic; every event in the log carries it.
-    fingerprint: Option<Digest>,
+    /// The identity of the content, unless the skill is dynamic; every event in the log carries it.
+    logged: Option<LoggedContent>,
 }
 
 impl ApprovedSkill {
-    /// Creates the value for a skill that the user, a lock file or a folder has approved. The
-    /// caller answers for that decision.
-    pub fn new(listed: ListedSkill, grants: Grants, by: ApprovedBy) -> Self {
-        let fingerprint = listed.content().map(|content| content.fingerprint());
-        Self { listed, grants, by, fingerprint }
+    /// Creates the value for a skill that the user, a lock file or a folder has approved.
+    pub(crate) fn new(listed: ListedSkill, grants: Grants, by: ApprovedBy) -> Self {
+        let logged = listed.content().map(|content| LoggedContent::from(&content));
+        Self { listed, grants, by, logged }
+    }
+
+    /// Returns the skill if its record, or the folder it lies in, approves it as it is listed.
+    ///
+    /// A record never approves a skill without digests.
+    pub fn by_record(listed: &ListedSkill, record: Option<&Record>) -> Option<Self> {
+        let Standing::Approved(grants) = Standing::of(listed, record) else { return None };
+        match listed.integrity() {
+            Integrity::Dynamic => None,
+            // Files that were pinned earlier are held to the same bytes.
+            Integrity::FirstSeen => {
+                let approval = record?.approval.as_ref()?;
+                let pinned = listed.with_pins(&approval.content);
+                listed.is_covered_by(approval).then(|| Self::new(pinned, grants, ApprovedBy::User))
+            }
+            Integrity::Manifest => {
+                let by = match listed.id().origin {
+                    Origin::Server(_) => ApprovedBy::User,
+                    Origin::Local | Origin::Project => ApprovedBy::Folder,
+                };
+                Some(Self::new(listed.clone(), grants, by))
+            }
+        }
+    }
+
+    /// Returns the skill if a lock file lists its content.
+    pub fn by_lock(listed: &ListedSkill, lock: &Lock) -> Result<Self, LockMismatch> {
+        if listed.integrity().is_first_seen() {
+            return Err(LockMismatch::FirstSeen);
+        }
+        let content = listed.content().ok_or(LockMismatch::NoDigests)?;
+        let grants = lock.allows(listed.id(), &content)?;
+        Ok(Self::new(listed.clone(), grants, ApprovedBy::Lock))
     }
 
     /// Returns the id of the skill.
@@ -55,7 +101,12 @@ impl ApprovedSkill {
 
     /// Returns one digest over the approved content, unless the skill is dynamic.
     pub fn fingerprint(&self) -> Option<Digest> {
-        self.fingerprint
+        self.logged.map(|content| content.fingerprint)
+    }
+
+    /// Returns the approved content as the log names it, unless the skill is dynamic.
+    pub fn logged_content(&self) -> Option<LoggedContent> {
+        self.logged
     }
 
     /// Returns the grants besides loading.

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
-use skillwire_core::Digest;
+use skillwire_core::{ContentId, ContentSet, Digest};
 
 use crate::{origin::SkillId, record::StoreError, refusal::Reason};
 
@@ -62,6 +62,8 @@ pub struct Event {
     pub label: String,
     /// The digest of the skill's whole content.
     pub content: Option<Digest>,
+    /// The identity of the skill's files, wherever they are; earlier versions did not log it.
+    pub content_id: Option<ContentId>,
     /// The action that was done or attempted.
     pub action: Action,
     /// The outcome.
@@ -70,6 +72,21 @@ pub struct Event {
     pub reason: Option<Reason>,
     /// The file or tool that the event is about.
     pub detail: Option<String>,
+}
+
+/// The content of a skill, as an event names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoggedContent {
+    /// The digest of the whole content, which belongs to the URI of the skill.
+    pub fingerprint: Digest,
+    /// The identity of its files, unless a path has none.
+    pub id: Option<ContentId>,
+}
+
+impl From<&ContentSet> for LoggedContent {
+    fn from(content: &ContentSet) -> Self {
+        Self { fingerprint: content.fingerprint(), id: content.content_id().ok() }
+    }
 }
 
 /// A log that keeps events in the order they happened.

@@ -15,6 +15,15 @@ pub enum Integrity {
 }
 
 impl Integrity {
+    /// Returns the code under which it is written where it must stay the same.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Manifest => "manifest",
+            Self::FirstSeen => "first-seen",
+            Self::Dynamic => "dynamic",
+        }
+    }
+
     /// Tells whether the host holds files to the bytes it read first.
     pub fn is_first_seen(self) -> bool {
         self == Self::FirstSeen

@@ -52,7 +52,7 @@ pub use skillwire_dialects::{
 pub use self::{
     approval_card::{ApprovalCard, CardDigest},
     approved::{ApprovedBy, ApprovedSkill},
-    audit::{Action, Audit, Decision, Event, NoAudit},
+    audit::{Action, Audit, Decision, Event, LoggedContent, NoAudit},
     cache::{Cache, NoCache},
     clock::Clock,
     dialect_memory::{DialectMemory, KnownDialect},

@@ -107,6 +107,10 @@ impl fmt::Display for Lock {
 pub enum LockMismatch {
     /// The lock does not list the skill.
     NotLocked,
+    /// The skill's files are only known as they were first seen, so a lock cannot list them.
+    FirstSeen,
+    /// The skill has no digests, so a lock cannot list it.
+    NoDigests,
     /// The skill is listed with other content.
     Changed {
         /// Files that the lock does not have.
@@ -123,7 +127,11 @@ pub enum LockMismatch {
 impl fmt::Display for LockMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Changed { added, removed, changed, frontmatter } = self else {
-            return f.write_str("the lock file does not list this skill");
+            return f.write_str(match self {
+                Self::FirstSeen => "a skill whose files are only known as they were first seen",
+                Self::NoDigests => "a skill without digests",
+                _ => "the lock file does not list this skill",
+            });
         };
         f.write_str("the lock file lists this skill with other content (")?;
         let counts = [("added", added), ("removed", removed), ("changed", changed)];

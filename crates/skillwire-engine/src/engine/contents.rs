@@ -400,7 +400,7 @@ mod tests {
         let published = FileRecord::new(RelPath::parse("a.md").unwrap(), b"slow");
         let requests = || failing.requests.load(std::sync::atomic::Ordering::Relaxed);
         for attempt in 1..=2 {
-            let readers = (0..8).map(|_| contents.fetch(&store, &published));
+            let readers = (0..8).map(|_| contents.fetch(&store, &published, None));
             let readers = futures_util::future::join_all(readers);
             let (outcomes, ()) = tokio::join!(readers, async { failing.fail.notify_waiters() });
             assert!(outcomes.iter().all(Result::is_err), "{outcomes:?}");
@@ -408,7 +408,7 @@ mod tests {
         }
         assert!(contents.fetches.lock().is_empty());
         // A fetch ends when no reader waits for it.
-        let mut given_up = Box::pin(contents.fetch(&store, &published));
+        let mut given_up = Box::pin(contents.fetch(&store, &published, None));
         assert!(futures_util::poll!(&mut given_up).is_pending());
         drop(given_up);
         assert!(contents.fetches.lock().is_empty());

@@ -3,9 +3,9 @@
 use std::{collections::HashMap, time::SystemTime};
 
 use skillwire_trust::{
-    Action, Answer, AnsweredReview, Approval, ApprovalReview, ApprovedBy, ApprovedSkill,
-    DynamicPolicy, Grants, KnownSkill, ListedSkill, Lock, Origin, Question, Reason, Record,
-    Refusal, Remedy, ReviewOutcome, SkillId, Standing,
+    Action, Answer, AnsweredReview, Approval, ApprovalReview, ApprovedSkill, DynamicPolicy, Grants,
+    KnownSkill, ListedSkill, Lock, LoggedContent, Origin, Question, Reason, Record, Refusal,
+    Remedy, ReviewOutcome, SkillId, Standing,
 };
 
 use super::{Host, unusable};
@@ -51,6 +51,7 @@ impl Host {
 
     /// Records the user's answer. Returns the approval, or the refusal for the caller that wanted
     /// the skill.
+    #[tracing::instrument(skip_all, fields(skill = %answered.listed().id()))]
     pub fn record_review(&self, answered: AnsweredReview) -> Result<ApprovedSkill, Refusal> {
         let listed = answered.listed().clone();
         let skill = listed.id();
@@ -64,16 +65,16 @@ impl Host {
         }
         match outcome {
             ReviewOutcome::Approved(approved, _) => {
-                self.log_skill(skill, approved.fingerprint(), Action::Approve, Ok(()), None);
+                self.log(&approved, Action::Approve, Ok(()), None);
                 Ok(approved)
             }
             ReviewOutcome::ApprovedOnce(approved) => {
-                let content = approved.fingerprint();
-                self.log_skill(skill, content, Action::Approve, Ok(()), Some("once"));
+                self.log(&approved, Action::Approve, Ok(()), Some("once"));
                 Ok(approved)
             }
-            ReviewOutcome::Declined(content) => {
+            ReviewOutcome::Declined(_) => {
                 let reason = Reason::UserDeclined;
+                let content = listed.content().map(|content| LoggedContent::from(&content));
                 self.log_skill(skill, content, Action::Ask, Err(reason), None);
                 Err(Refusal::new(reason).about(skill))
             }
@@ -92,36 +93,22 @@ impl Host {
     /// Returns the approval of a skill, without asking the user.
     pub fn approved(&self, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
         let refuse = |reason| Refusal::new(reason).about(listed.id());
-        let standing = self.standing(listed)?;
-        if let (Some(lock), Some(_), false) =
-            (&self.inner.lock, listed.id().origin.server(), standing == Standing::Disabled)
-        {
+        let record = self.inner.records.get(listed.id()).map_err(unusable)?;
+        if record.as_ref().is_some_and(|record| record.disabled) {
+            return Err(refuse(Reason::Disabled).remedy(Remedy::EnableSkill(listed.id().clone())));
+        }
+        if let (Some(lock), Some(_)) = (&self.inner.lock, listed.id().origin.server()) {
             return locked(lock, listed);
         }
-        match standing {
-            Standing::Disabled => {
-                Err(refuse(Reason::Disabled).remedy(Remedy::EnableSkill(listed.id().clone())))
-            }
-            _ if listed.integrity().is_dynamic() => {
-                self.check_dynamic(listed)?;
-                Err(refuse(Reason::NotApproved).actual("a skill without digests, asked each time"))
-            }
-            // Files that were pinned earlier are held to the same bytes.
-            Standing::Approved(grants) if listed.integrity().is_first_seen() => {
-                let record = self.inner.records.get(listed.id()).map_err(unusable)?;
-                let approval = record.and_then(|record| record.approval);
-                let pinned = approval.filter(|approval| listed.is_covered_by(approval));
-                let pinned = pinned.ok_or_else(|| refuse(Reason::NotApproved))?;
-                let listed = listed.with_pins(&pinned.content);
-                Ok(ApprovedSkill::new(listed, grants, ApprovedBy::User))
-            }
-            Standing::Approved(grants) => {
-                let by = match listed.id().origin {
-                    Origin::Server(_) => ApprovedBy::User,
-                    Origin::Local | Origin::Project => ApprovedBy::Folder,
-                };
-                Ok(ApprovedSkill::new(listed.clone(), grants, by))
-            }
+        if listed.integrity().is_dynamic() {
+            self.check_dynamic(listed)?;
+            let actual = "a skill without digests, asked each time";
+            return Err(refuse(Reason::NotApproved).actual(actual));
+        }
+        if let Some(approved) = ApprovedSkill::by_record(listed, record.as_ref()) {
+            return Ok(approved);
+        }
+        match Standing::of(listed, record.as_ref()) {
             Standing::Changed(diff) => Err(refuse(Reason::Changed)
                 .expected("the content that was approved")
                 .actual(format!(
@@ -132,7 +119,7 @@ impl Host {
                     diff.frontmatter.len()
                 ))
                 .remedy(Remedy::ApproveSkill(listed.id().clone()))),
-            Standing::New | Standing::Declined => {
+            Standing::New | Standing::Declined | Standing::Approved(_) | Standing::Disabled => {
                 Err(refuse(Reason::NotApproved).remedy(Remedy::ApproveSkill(listed.id().clone())))
             }
         }
@@ -145,7 +132,7 @@ impl Host {
     pub async fn approved_or_ask(&self, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
         let approved = self.approved_or_asked(listed).await;
         if let Err(refusal) = &approved {
-            let content = listed.content().map(|content| content.fingerprint());
+            let content = listed.content().map(|content| LoggedContent::from(&content));
             self.log_skill(listed.id(), content, Action::Load, Err(refusal.reason), None);
         }
         approved
@@ -210,6 +197,7 @@ impl Host {
     }
 
     /// Withdraws an approval with all its grants; returns whether there was one.
+    #[tracing::instrument(skip_all, fields(%skill))]
     pub fn revoke(&self, skill: &SkillId) -> Result<bool, Refusal> {
         let mut existed = false;
         let mut change = |record: &mut Record| existed = record.approval.take().is_some();
@@ -219,6 +207,7 @@ impl Host {
     }
 
     /// Switches a skill on or off; a skill that is off is neither shown to a model nor loaded.
+    #[tracing::instrument(skip_all, fields(%skill, enabled))]
     pub fn set_enabled(&self, skill: &SkillId, enabled: bool) -> Result<(), Refusal> {
         let mut change = |record: &mut Record| record.disabled = !enabled;
         self.inner.records.update(skill, &mut change).map_err(unusable)?;
@@ -243,8 +232,12 @@ impl Host {
     pub fn count_question(&self, skill: &SkillId) -> Result<usize, Refusal> {
         let policy = &self.inner.policy;
         let now = self.inner.clock.now();
-        let recent =
-            |at: &SystemTime| now.duration_since(*at).is_ok_and(|age| age < policy.asking_period);
+        // A clock that was set back must not let a server ask again at once. One that was wrong by
+        // years must not keep the user from being asked.
+        let recent = |at: &SystemTime| {
+            let distance = now.duration_since(*at).unwrap_or_else(|ahead| ahead.duration());
+            distance < policy.asking_period
+        };
         let too_often = |count: usize, most: usize| {
             Refusal::new(Reason::AskedTooOften)
                 .about(skill)
@@ -288,13 +281,11 @@ fn entry_of(skill: &KnownSkill) -> Option<&ListedSkill> {
 
 /// Checks a skill of a server against the lock file.
 fn locked(lock: &Lock, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
-    let refuse = || Refusal::new(Reason::NotLocked).about(listed.id()).remedy(Remedy::UpdateLock);
-    if listed.integrity().is_first_seen() {
-        return Err(refuse().actual("a skill whose files are only known as they were first seen"));
-    }
-    let content = listed.content().ok_or_else(|| refuse().actual("a skill without digests"))?;
-    let grants = lock.allows(listed.id(), &content).map_err(|mismatch| {
-        refuse().expected("content that the lock file lists").actual(mismatch)
-    })?;
-    Ok(ApprovedSkill::new(listed.clone(), grants, ApprovedBy::Lock))
+    ApprovedSkill::by_lock(listed, lock).map_err(|mismatch| {
+        Refusal::new(Reason::NotLocked)
+            .about(listed.id())
+            .remedy(Remedy::UpdateLock)
+            .expected("content that the lock file lists")
+            .actual(mismatch)
+    })
 }

@@ -28,6 +28,7 @@ pub enum FileComparison {
 impl Host {
     /// Fetches both versions of a changed file: the approved one from the cache, the listed one
     /// from its origin.
+    #[tracing::instrument(skip_all, fields(skill = %skill.id(), file = %listed.uri))]
     pub async fn compare_versions(
         &self,
         skill: &ListedSkill,

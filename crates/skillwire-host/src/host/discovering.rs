@@ -10,8 +10,8 @@ use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use skillwire_core::SkillUri;
 use skillwire_dialects::Dialect;
 use skillwire_trust::{
-    Action, Approval, Class, EntrySource, Handle, KnownSkill, ListedSkill, Origin, Reason, Record,
-    Refusal, Registry, Remedy, ServerLabel, SkillId,
+    Action, Approval, Class, EntrySource, Handle, KnownSkill, ListedSkill, LoggedContent, Origin,
+    Reason, Record, Refusal, Registry, Remedy, ServerLabel, SkillId,
 };
 use tokio::time::sleep;
 
@@ -393,7 +393,7 @@ impl Host {
             }
         };
         self.inner.records.update(skill, &mut revoke).map_err(unusable)?;
-        let before = Some(approval.content.fingerprint());
+        let before = Some(LoggedContent::from(&approval.content));
         self.log_skill(skill, before, Action::Revoke, Ok(()), Some("the skill changed"));
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use skillwire_core::{RelPath, Resources, portable};
-use skillwire_trust::{Action, ListedSkill, Reason, Refusal, Remedy};
+use skillwire_trust::{Action, ListedSkill, LoggedContent, Reason, Refusal, Remedy};
 
 use super::Host;
 
@@ -29,7 +29,7 @@ impl Host {
     ) -> Result<Vec<ExportedFile>, Refusal> {
         let exported = self.export_unlogged(listed, reserved).await;
         let outcome = exported.as_ref().map(|_| ()).map_err(|refusal| refusal.reason);
-        let content = listed.content().map(|content| content.fingerprint());
+        let content = listed.content().map(|content| LoggedContent::from(&content));
         self.log_skill(listed.id(), content, Action::Export, outcome, None);
         exported
     }

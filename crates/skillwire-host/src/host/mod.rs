@@ -23,9 +23,9 @@ use parking_lot::Mutex;
 use skillwire_client::{ClientOptions, Endpoint};
 use skillwire_core::Digest;
 use skillwire_trust::{
-    Action, Answer, ApprovedSkill, Audit, Cache, Clock, DialectMemory, Event, Lock, MemoryDialects,
-    MemoryRecords, NoAudit, NoCache, NoPrompter, Origin, Policy, Prompter, Question, Reason,
-    RecordStore, Refusal, Remedy, ServerLabel, SkillId, StoreError,
+    Action, Answer, ApprovedSkill, Audit, Cache, Clock, DialectMemory, Event, Lock, LoggedContent,
+    MemoryDialects, MemoryRecords, NoAudit, NoCache, NoPrompter, Origin, Policy, Prompter,
+    Question, Reason, RecordStore, Refusal, Remedy, ServerLabel, SkillId, StoreError,
 };
 
 pub use self::{
@@ -248,6 +248,7 @@ impl Host {
             skill: None,
             label: label.to_string(),
             content: None,
+            content_id: None,
             action: Action::Remove,
             decision: skillwire_trust::Decision::Allowed,
             reason: None,
@@ -313,13 +314,13 @@ impl Host {
         outcome: Result<(), Reason>,
         detail: Option<&str>,
     ) {
-        self.log_skill(approved.id(), approved.fingerprint(), action, outcome, detail);
+        self.log_skill(approved.id(), approved.logged_content(), action, outcome, detail);
     }
 
     fn log_skill(
         &self,
         skill: &SkillId,
-        content: Option<Digest>,
+        content: Option<LoggedContent>,
         action: Action,
         outcome: Result<(), Reason>,
         detail: Option<&str>,
@@ -329,7 +330,8 @@ impl Host {
             time: self.inner.clock.now(),
             skill: Some(skill.clone()),
             label: skill.origin.to_string(),
-            content,
+            content: content.map(|content| content.fingerprint),
+            content_id: content.and_then(|content| content.id),
             action,
             decision,
             reason,

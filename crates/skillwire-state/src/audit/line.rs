@@ -1,7 +1,7 @@
 //! One event as one line of JSON, and back.
 
 use serde::{Deserialize, Serialize};
-use skillwire_core::{Digest, SkillUri};
+use skillwire_core::{ContentId, Digest, SkillUri};
 use skillwire_trust::{Action, Decision, Event, Origin, Reason, SkillId};
 
 use crate::time;
@@ -18,6 +18,9 @@ struct Line {
     label: String,
     uri: Option<String>,
     digest_set: Option<String>,
+    /// Lines of earlier versions do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content_id: Option<ContentId>,
     action: Action,
     decision: Decision,
     reason: Option<String>,
@@ -35,6 +38,7 @@ pub(super) fn write(event: &Event) -> String {
         label: event.label.clone(),
         uri: event.skill.as_ref().map(|skill| skill.uri.to_string()),
         digest_set: event.content.map(|digest| digest.to_string()),
+        content_id: event.content_id,
         action: event.action,
         decision: event.decision,
         reason: event.reason.map(|reason| reason.code().to_owned()),
@@ -55,8 +59,9 @@ pub(super) fn read(text: &str) -> Result<Event, String> {
         let known = Reason::ALL.iter().find(|reason| reason.code() == code);
         known.copied().ok_or("holds a reason that this program does not know")
     });
-    let Line { label, action, decision, detail, .. } = line;
-    Ok(Event { time, skill, label, content, action, decision, reason: reason.transpose()?, detail })
+    let reason = reason.transpose()?;
+    let Line { label, content_id, action, decision, detail, .. } = line;
+    Ok(Event { time, skill, label, content, content_id, action, decision, reason, detail })
 }
 
 fn skill(label: &str, uri: &str) -> Result<SkillId, String> {

@@ -2,7 +2,7 @@
 
 use std::{fs, time::SystemTime};
 
-use skillwire_core::Digest;
+use skillwire_core::{ContentId, Digest};
 use skillwire_trust::{Action, Decision, Reason, testing::id};
 use tempfile::TempDir;
 
@@ -20,6 +20,7 @@ fn event(detail: &str) -> Event {
         skill: Some(id("acme", "skill://acme/refunds/SKILL.md")),
         label: "acme".to_owned(),
         content: Some(Digest::of(b"content")),
+        content_id: Some(ContentId::of([]).unwrap()),
         action: Action::CrossOriginRead,
         decision: Decision::Refused,
         reason: Some(Reason::NotGranted),
@@ -43,6 +44,7 @@ fn events_come_back_in_order_and_whole() {
     let bare = Event {
         skill: None,
         content: None,
+        content_id: None,
         action: Action::Remove,
         decision: Decision::Allowed,
         reason: None,
@@ -58,8 +60,23 @@ fn events_come_back_in_order_and_whole() {
     let keys: Vec<&String> = first.as_object().unwrap().keys().collect();
     assert_eq!(
         keys,
-        ["time", "label", "uri", "digest_set", "action", "decision", "reason", "detail"]
+        [
+            "time",
+            "label",
+            "uri",
+            "digest_set",
+            "content_id",
+            "action",
+            "decision",
+            "reason",
+            "detail"
+        ]
     );
+    // A line of an earlier version has no identity of the content.
+    let mut earlier = first;
+    earlier.as_object_mut().unwrap().remove("content_id");
+    let read = line::read(&earlier.to_string()).unwrap();
+    assert_eq!((read.content, read.content_id), (event("").content, None));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
-use skillwire_core::{ContentSet, Digest, received};
+use skillwire_core::{ContentId, ContentSet, Digest, received};
 use skillwire_dialects::Dialect;
 use skillwire_trust::{Approval, ApprovalBinding, Grants, Record, SkillId};
 
@@ -38,6 +38,9 @@ struct FileApproval {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     first_seen: Option<String>,
     fingerprint: String,
+    /// The identity of the files, wherever they are. Records of earlier versions do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content_id: Option<ContentId>,
     /// The entry that the server listed, in the form of version 1 of the extension.
     entry: Box<RawValue>,
 }
@@ -51,6 +54,7 @@ pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
             revoked: approval.revoked,
             first_seen: approval.binding.first_seen_in().map(|dialect| dialect.code().to_owned()),
             fingerprint: approval.content.fingerprint().to_string(),
+            content_id: approval.content.content_id().ok(),
             entry: to_raw_value(&approval.content.entry())?,
         })
     });
@@ -130,6 +134,10 @@ fn content(approval: &FileApproval, id: &SkillId) -> Result<ContentSet, String> 
         ContentSet::of(&entry).ok_or("approves a dynamic skill, which nothing can approve")?;
     if content.fingerprint().to_string() != approval.fingerprint {
         return Err("holds an entry that does not match its fingerprint".to_owned());
+    }
+    let same = |id: ContentId| content.content_id() == Ok(id);
+    if !approval.content_id.is_none_or(same) {
+        return Err("holds an entry that does not match its content id".to_owned());
     }
     Ok(content)
 }

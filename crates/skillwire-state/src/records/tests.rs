@@ -154,6 +154,7 @@ fn an_edited_record_cannot_approve_what_it_does_not_hold_h_65() {
         ("/approval/entry/resources/0/size", 4.into()),
         ("/approval/entry/frontmatter/description", "Does evil.".into()),
         ("/approval/fingerprint", "sha256:".into()),
+        ("/approval/content_id", Digest::of(b"other").to_string().into()),
         ("/approval/at", "now".into()),
         ("/approval/grants/execute", "yes".into()),
         ("/disabled", Value::Null),

@@ -64,6 +64,7 @@ fn change_one_record() {
             skill: Some(skill()),
             label: "acme".to_owned(),
             content: Some(content().fingerprint()),
+            content_id: content().content_id().ok(),
             action: Action::Ask,
             decision: Decision::Allowed,
             reason: None,

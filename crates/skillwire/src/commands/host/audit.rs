@@ -63,6 +63,7 @@ fn json(event: &Event) -> serde_json::Value {
         "label": event.label,
         "uri": event.skill.as_ref().map(|skill| skill.uri.as_str()),
         "content": event.content,
+        "contentId": event.content_id,
         "action": event.action,
         "decision": event.decision,
         "reason": event.reason,

@@ -131,6 +131,7 @@ mod tests {
             label: origin.label().to_owned(),
             skill: Some(SkillId { origin, uri }),
             content: Some(Digest::of(name.as_bytes())),
+            content_id: None,
             action,
             decision,
             reason: None,
