@@ -27,7 +27,7 @@ pub(super) async fn discover(
     options: &ClientOptions,
 ) -> Result<Discovered, Problem> {
     let late = |_| Problem::new("the server did not say in time where its users log in");
-    tokio::time::timeout(DISCOVERY_TIME, resolve(server, options)).await.map_err(late)?
+    tokio::time::timeout(DISCOVERY_TIME, Box::pin(resolve(server, options))).await.map_err(late)?
 }
 
 async fn resolve(server: &ServerUrl, options: &ClientOptions) -> Result<Discovered, Problem> {

@@ -76,7 +76,8 @@ impl Host {
                 let listed = find(files, skill.uri.file())
                     .ok_or_else(|| Refusal::new(Reason::SkillFileNotListed).about(skill))?;
                 let fingerprint = approved.fingerprint();
-                let verified = self.fetch_known(approved.listed(), listed, fingerprint).await?;
+                let fetched = self.fetch_known(approved.listed(), listed, fingerprint);
+                let verified = Box::pin(fetched).await?;
                 if approved.listed().integrity().is_first_seen() {
                     Ok(FileContent::FirstSeen(FirstSeen { file: verified, new: false }))
                 } else {

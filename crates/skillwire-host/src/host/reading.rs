@@ -94,7 +94,8 @@ impl Host {
         file: &SkillResource,
         fingerprint: Option<Digest>,
     ) -> Result<VerifiedFile, Refusal> {
-        let fetched = self.fetch_listed(held, file).await?;
+        // Boxed, so that the futures of programs that call this do not nest too deeply to compile.
+        let fetched = Box::pin(self.fetch_listed(held, file)).await?;
         if is_skill_file(held, file) {
             self.compare_frontmatter(held, fingerprint, fetched.file.bytes())?;
         }
@@ -107,7 +108,8 @@ impl Host {
         held: &ListedSkill,
         file: &SkillResource,
     ) -> Result<VerifiedFile, Refusal> {
-        let fetched = self.fetch_listed(held, file).await?;
+        // Boxed, so that the futures of programs that call this do not nest too deeply to compile.
+        let fetched = Box::pin(self.fetch_listed(held, file)).await?;
         let differs = fetched.is_new
             && is_skill_file(held, file)
             && self.compare_frontmatter(held, None, fetched.file.bytes()).is_err();

@@ -154,10 +154,7 @@ async fn what_is_not_about_this_server_is_refused_before_anybody_logs_in() {
     for (trouble, said) in [
         (LoginFault::OtherIssuer, "issuer mismatch"),
         (LoginFault::OtherResource, "resource mismatch"),
-        (
-            LoginFault::TokensInTheClear,
-            "neither `https` nor on the server's own machine",
-        ),
+        (LoginFault::TokensInTheClear, "neither `https` nor on the server's own machine"),
         (LoginFault::NoRegistration, "could not be registered"),
         (LoginFault::NoMetadata, "does not say where its users log in"),
     ] {

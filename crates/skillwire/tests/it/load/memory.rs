@@ -91,9 +91,8 @@ async fn silent_readers(server: &HttpServer, request: impl Fn(usize) -> String) 
 fn work_done(server: &HttpServer) -> usize {
     let stat = fs::read_to_string(format!("/proc/{}/stat", server.process.id())).unwrap();
     let (_, fields) = stat.rsplit_once(')').unwrap();
-    let number = |index: usize| -> usize {
-        fields.split_whitespace().nth(index).unwrap().parse().unwrap()
-    };
+    let number =
+        |index: usize| -> usize { fields.split_whitespace().nth(index).unwrap().parse().unwrap() };
     number(11) + number(12)
 }
 
