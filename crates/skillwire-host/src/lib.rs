@@ -24,7 +24,6 @@ pub mod dialect;
 mod host;
 pub mod local;
 mod remote;
-mod system_clock;
 pub mod tools;
 pub mod verification;
 mod window;
@@ -42,8 +41,8 @@ pub use skillwire_trust::{
     DialectMemory, DynamicPolicy, EntrySource, Event, Grants, Handle, Integrity, KnownDialect,
     KnownSkill, ListedSkill, Lock, NoAudit, NoCache, NoPrompter, Origin, Policy, Prompter,
     Question, Reason, Record, RecordStore, Refusal, Registry, RegistryItem, Remedy, ServerLabel,
-    ShownReview, SkillId, SkillOffer, Standing, StoreError, Subject, UnreadSkill, VerifiedFile,
-    requested_tools,
+    ShownReview, SkillId, SkillOffer, Standing, StoreError, Subject, SystemClock, UnreadSkill,
+    VerifiedFile, requested_tools,
 };
 
 pub use self::{
@@ -52,6 +51,5 @@ pub use self::{
         HostBuilder, Inspected, Loaded, Relay, ResourceContent, SkillDecision,
     },
     remote::{Listing, OriginAddress},
-    system_clock::SystemClock,
     window::{Child, DynamicContent, FileContent, FileForModel, FirstSeen, ToolCall, Window},
 };

@@ -20,6 +20,7 @@ mod audit;
 mod cache;
 mod clock;
 mod dialect_memory;
+pub mod flags;
 mod grants;
 mod handle;
 mod integrity;
@@ -54,7 +55,7 @@ pub use self::{
     approved::{ApprovedBy, ApprovedSkill},
     audit::{Action, Audit, Decision, Event, LoggedContent, NoAudit},
     cache::{Cache, NoCache},
-    clock::Clock,
+    clock::{Clock, SystemClock},
     dialect_memory::{DialectMemory, KnownDialect},
     grants::{Grants, requested_tools},
     handle::Handle,

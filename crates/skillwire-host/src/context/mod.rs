@@ -9,6 +9,6 @@ pub mod boundary;
 pub mod catalogue;
 pub mod children;
 pub mod content;
-pub mod flags;
 pub mod model_text;
 pub use skillwire_core::visible as text;
+pub use skillwire_trust::flags;

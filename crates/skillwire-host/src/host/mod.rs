@@ -40,7 +40,6 @@ pub use self::{
 use crate::{
     local::{Discovery, GatedSkill, LocalSkill},
     remote::{OriginAddress, Remote},
-    system_clock::SystemClock,
     window::{Window, decision},
 };
 
@@ -98,7 +97,7 @@ impl Default for HostBuilder {
         Self {
             policy: Policy::default(),
             options: ClientOptions::default(),
-            clock: Arc::new(SystemClock::default()),
+            clock: Arc::new(skillwire_trust::SystemClock::default()),
             records: Arc::new(MemoryRecords::default()),
             cache: Arc::new(NoCache),
             dialects: Arc::new(MemoryDialects::default()),
