@@ -44,7 +44,7 @@ impl TokenFile {
     pub(crate) fn read(&self) -> Result<Tokens, Failure> {
         let text = read_file(&self.0, "--token-file")?;
         Tokens::parse(&text).map_err(|error: InvalidTokenFile| {
-            Failure::usage(format!("The token file cannot be used: {error}.")).hint(
+            Failure::usage("The token file cannot be used.").because(error).hint(
                 "Write a line `NAME TOKEN [PATTERN...]` for each caller, with a token of at least \
                  16 characters.",
             )

@@ -63,8 +63,9 @@ fn image(given: &str) -> Result<Icon, Failure> {
                 .hint("Name an `https` URL, or a PNG, JPEG, WebP or SVG file."));
         }
     };
-    let bytes = std::fs::read(given)
-        .map_err(|error| Failure::usage(format!("`--icon {given}` cannot be read: {error}.")))?;
+    let bytes = std::fs::read(given).map_err(|error| {
+        Failure::usage(format!("`--icon {given}` cannot be read.")).because(error)
+    })?;
     if bytes.len() > MAX_ICON_BYTES {
         return Err(Failure::usage(format!(
             "`--icon {given}` has {} bytes; {MAX_ICON_BYTES} are allowed.",

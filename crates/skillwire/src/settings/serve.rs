@@ -139,7 +139,8 @@ fn wants_tools(args: &ServeArgs) -> bool {
 fn templates(written: &[String]) -> Result<Vec<UriTemplate>, Failure> {
     let template = |text: &String| {
         UriTemplate::parse(text).map_err(|error| {
-            Failure::usage(format!("`--template {text}` cannot be used: {error}."))
+            Failure::usage(format!("`--template {text}` cannot be used."))
+                .because(error)
                 .hint("Write a variable in braces: `skill://docs/{product}/SKILL.md`.")
         })
     };

@@ -41,9 +41,10 @@ impl LiveFolders {
         if let Some(before) = self.before.take() {
             before.await;
         }
-        let refreshed = self.keeper.look(look).await.map_err(|error| {
-            Failure::new(Exit::Internal, format!("Reading skills broke: {error}."))
-        });
+        let refreshed =
+            self.keeper.look(look).await.map_err(|error| {
+                Failure::new(Exit::Internal, "Reading skills broke.").because(error)
+            });
         self.waiting = None;
         refreshed
     }

@@ -141,9 +141,8 @@ async fn serve(settings: ServeSettings) -> Outcome {
     outcome
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "made for `map_err`")]
 fn no_threads(error: std::io::Error) -> Failure {
-    Failure::new(Exit::Internal, format!("Threads could not be started: {error}."))
+    Failure::new(Exit::Internal, "Threads could not be started.").because(error)
 }
 
 /// Makes the failure for a server that cannot be built.

@@ -17,7 +17,7 @@ pub(in crate::commands) struct ReloadSignal(imp::ReloadSignal);
 /// Begins to listen.
 pub(in crate::commands) fn listen() -> Result<(StopSignal, ReloadSignal), Failure> {
     let (stop, reload) = imp::listen().map_err(|error| {
-        Failure::new(Exit::Internal, format!("Signals cannot be listened to: {error}."))
+        Failure::new(Exit::Internal, "Signals cannot be listened to.").because(error)
     })?;
     Ok((StopSignal(stop), ReloadSignal(reload)))
 }

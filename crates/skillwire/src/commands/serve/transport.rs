@@ -53,7 +53,8 @@ impl HttpEndpoint {
             skills = skills.public(public);
         }
         let cannot = |error: std::io::Error| {
-            Failure::usage(format!("{address} cannot be listened on: {error}."))
+            Failure::usage(format!("{address} cannot be listened on."))
+                .because(error)
                 .hint("Choose another port, or port 0 for a free one.")
         };
         let listener = TcpListener::bind(address).await.map_err(cannot)?;
@@ -109,9 +110,9 @@ pub(super) async fn serve_stdio(
     );
     tokio::pin!(server);
     let done = |ended: std::io::Result<()>| {
-        ended.map(|()| Exit::Ok).map_err(|error| {
-            Failure::new(Exit::Internal, format!("Standard input failed: {error}."))
-        })
+        ended
+            .map(|()| Exit::Ok)
+            .map_err(|error| Failure::new(Exit::Internal, "Standard input failed.").because(error))
     };
     tokio::select! {
         ended = &mut server => return done(ended),
@@ -172,7 +173,7 @@ pub(super) async fn serve_http(
     let _ = end.send(());
     tokio::select! {
         ended = &mut server => ended.map_err(|error| {
-            Failure::new(Exit::Internal, format!("The server broke: {error}."))
+            Failure::new(Exit::Internal, "The server broke.").because(error)
         })?,
         // A second signal ends the server without waiting for requests under way.
         () = stop.requested() => {}

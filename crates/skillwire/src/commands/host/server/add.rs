@@ -124,9 +124,8 @@ fn config(args: &ServerAddArgs) -> Result<ServerConfig, Failure> {
         let server = StdioServer::new(command, rest.to_vec(), env).map_err(invalid)?;
         // The program is started here later too, whatever folder the user is in then. Otherwise
         // relative paths among its arguments would lead elsewhere.
-        let here = std::env::current_dir().map_err(|error| {
-            Failure::usage(format!("The current folder cannot be used: {error}."))
-        })?;
+        let here = std::env::current_dir()
+            .map_err(|error| Failure::usage("The current folder cannot be used.").because(error))?;
         return server.in_folder(Some(here)).map(ServerConfig::Stdio).map_err(invalid);
     }
     let url = args.url.as_deref().unwrap_or_default();
