@@ -312,7 +312,12 @@ impl Checker<'_> {
         };
         for (key, value) in map {
             let pointer = format!("/metadata/{}", key.replace('~', "~0").replace('/', "~1"));
-            if !value.is_string() {
+            if let (false, Some(client)) = (value.is_string(), known_keys::client_of_metadata(key))
+            {
+                let message = format!("`metadata.{key}` holds settings of {client}.");
+                let help = "Leave it as it is: the client reads it only in this form.";
+                self.report_key(Code::ClientKey, &pointer, message, help);
+            } else if !value.is_string() {
                 let message = format!("`metadata.{key}` is {}, not a string.", kind(value));
                 self.report(Code::MetadataValue, &pointer, message, &as_text(key, value));
             }

@@ -34,6 +34,19 @@ const CLIENT_KEYS: [(&str, &str); 22] = [
     ("when_to_use", "Claude Code"),
 ];
 
+/// Keys of `metadata` below which a client keeps settings that are no strings.
+const CLIENT_METADATA: [(&str, &str); 4] = [
+    ("clawdbot", "OpenClaw"),
+    ("clawdis", "OpenClaw"),
+    ("hermes", "Hermes Agent"),
+    ("openclaw", "OpenClaw"),
+];
+
+/// The client that keeps its settings below a key of `metadata`.
+pub(crate) fn client_of_metadata(key: &str) -> Option<&'static str> {
+    CLIENT_METADATA.iter().find(|(known, _)| *known == key).map(|(_, client)| *client)
+}
+
 /// What a top-level key is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyKind {

@@ -155,7 +155,11 @@ fn judge(paths: &BTreeSet<&str>, base: &str, target: &str) -> Judged {
         Target::NotPortable(why) => {
             let relative = "Link to files of the skill by relative path, with `/`.".to_owned();
             match why {
-                NotPortable::Outside => not_portable("leads out of the skill", relative),
+                NotPortable::Outside => {
+                    let help = "Skills travel alone: copy the file into the skill, or name in words \
+                                what the link leads to.";
+                    not_portable("leads out of the skill", help.to_owned())
+                }
                 NotPortable::Absolute => not_portable("is an absolute path", relative),
                 NotPortable::Backslash => {
                     let help = format!("Write `{}`.", target.replace('\\', "/"));

@@ -299,7 +299,10 @@ fn assigned(text: &[u8], after: usize) -> Option<Range<usize>> {
     let mut different = value.to_vec();
     different.sort_unstable();
     different.dedup();
+    // An address on a blockchain is public.
+    let is_address = value.starts_with(b"0x");
     (ended
+        && !is_address
         && count(u8::is_ascii_digit) >= LEAST_DIGITS
         && count(u8::is_ascii_alphabetic) >= LEAST_LETTERS
         && different.len() >= LEAST_DIFFERENT
@@ -475,6 +478,7 @@ mod tests {
             "GITHUB_TOKEN=<paste it here 1234567>".to_owned(),
             "API_KEY=projects_my_project_2024_secret_name_1".to_owned(),
             format!("API_KEY={}", noise(12)),
+            format!("USDC_TOKEN = '0x{}'", noise(40)),
             format!("API_KEY=\"{}", noise(32)),
             format!("API_KEY={}(x)", noise(32)),
         ] {

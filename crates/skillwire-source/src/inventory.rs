@@ -3,7 +3,10 @@
 //! Author tools need this: `check` scans several folders once, and `watch` keeps the skills of one
 //! folder up to date. A server uses a catalogue instead.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use skillwire_core::{Code, Finding, SKILL_FILE};
 
@@ -35,6 +38,7 @@ pub fn scan_all(sources: &[&dyn SkillSource]) -> Result<ScanResults, SourceUnava
 }
 
 /// Like [`scan_all`], with the results of each source on their own.
+#[tracing::instrument(level = "debug", skip_all, fields(sources = sources.len()))]
 pub fn scan_each(sources: &[&dyn SkillSource]) -> Result<Vec<ScanResults>, SourceUnavailable> {
     let mut namespace: UriNamespace<Arc<Skill>> = UriNamespace::default();
     let mut all = Vec::new();
@@ -67,6 +71,7 @@ pub struct SkillInventory {
 
 impl SkillInventory {
     /// Scans the source again; an inventory always belongs to the same source.
+    #[tracing::instrument(level = "debug", skip_all, fields(paths = request.paths.as_ref().map(BTreeSet::len)))]
     pub fn update(
         &mut self,
         source: &dyn SkillSource,

@@ -29,10 +29,16 @@ impl Eq for PathPatterns {}
 
 /// A pattern that is not a valid shell pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the pattern `{pattern}` cannot be understood: {reason}")]
+#[error("the pattern `{pattern}` cannot be understood: {}", .source.kind())]
 pub struct InvalidPattern {
     pattern: String,
-    reason: String,
+    source: globset::Error,
+}
+
+impl InvalidPattern {
+    fn new(pattern: &str, source: globset::Error) -> Self {
+        Self { pattern: pattern.to_owned(), source }
+    }
 }
 
 impl PathPatterns {
@@ -45,11 +51,14 @@ impl PathPatterns {
         for pattern in patterns {
             let pattern = pattern.as_ref();
             let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-            set.add(glob.map_err(|error| invalid(pattern, &error))?);
+            set.add(glob.map_err(|error| InvalidPattern::new(pattern, error))?);
             written.push(pattern.to_owned());
         }
         let set = set.build();
-        let set = set.map_err(|error| invalid(error.glob().unwrap_or_default(), &error))?;
+        let set = set.map_err(|error| {
+            let pattern = error.glob().unwrap_or_default().to_owned();
+            InvalidPattern::new(&pattern, error)
+        })?;
         Ok(Self { patterns: written, set })
     }
 
@@ -62,8 +71,4 @@ impl PathPatterns {
     pub fn matches(&self, path: &str) -> bool {
         self.set.is_match(path)
     }
-}
-
-fn invalid(pattern: &str, error: &globset::Error) -> InvalidPattern {
-    InvalidPattern { pattern: pattern.to_owned(), reason: error.kind().to_string() }
 }

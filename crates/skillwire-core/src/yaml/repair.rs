@@ -65,6 +65,8 @@ fn reserved_start(text: &str, places: &Places<'_>, error: &ScanError) -> Option<
 fn is_broken_start(value: &str) -> bool {
     match value.as_bytes().first() {
         Some(b'@' | b'`' | b',' | b'%') => true,
+        // Bold text in Markdown; no alias begins so.
+        Some(b'*') => value.starts_with("**"),
         // A list that goes on after its end is no list; one that never ends may have been meant.
         Some(b'[' | b'{') => {
             let mut depth = 0_usize;
@@ -231,6 +233,8 @@ pub(super) fn syntax(places: &Places<'_>, error: &ScanError) -> Finding {
         "Put the value in quotes: it begins with a character that YAML reserves."
     } else if about(&["end of stream", "document indicator"]) {
         "Close the quote or bracket that was opened here."
+    } else if about(&["indentation in quoted scalar"]) {
+        "Indent the further lines of the quoted value by two spaces, or write it on one line."
     } else if about(&["trailing content"]) {
         "Put the whole value in one pair of quotes, and write inner quotes twice or escaped."
     } else if about(&["indent"]) {

@@ -9,7 +9,7 @@ fn every_code_has_a_page_with_the_same_parts() {
     for code in Code::ALL {
         let page = code.page();
         assert!(page.starts_with(&format!("# {code}\n\n")), "{code}: the title");
-        for heading in ["\n## Why it matters\n\n", "\n## How to mend it\n\n"] {
+        for heading in ["\n## Why it matters\n\n", "\n## How to fix it\n\n"] {
             assert_eq!(page.matches(heading).count(), 1, "{code}: {heading:?}");
         }
         assert!(page.lines().all(|line| line.chars().count() <= 100), "{code}: a long line");

@@ -265,6 +265,14 @@ fn settings_of_clients_are_mentioned_and_stay_where_they_are_rs_07_fu_04() {
 }
 
 #[test]
+fn settings_of_a_client_below_metadata_stay_as_they_are_rs_07_fu_04() {
+    let (_, findings) = with("metadata:\n  openclaw:\n    requires:\n      bins: \"x\"");
+    assert_eq!(codes(&findings), [Code::ClientKey]);
+    assert!(findings[0].message.contains("OpenClaw"), "{:?}", findings[0]);
+    assert!(findings[0].help.as_deref().is_some_and(|help| help.starts_with("Leave it")));
+}
+
+#[test]
 fn a_misspelled_key_is_answered_with_the_right_one_rs_07() {
     for (key, meant) in [
         ("user-invokable: true", "user-invocable"),

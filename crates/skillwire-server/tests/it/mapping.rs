@@ -188,7 +188,9 @@ async fn a_skill_is_served_under_its_name_and_never_as_its_directory_srv_18() {
         entry(&server, "skill://group/wrong-folder/right/SKILL.md").await["frontmatter"]["name"],
         "right"
     );
-    assert_absent(&server, "skill://group/wrong-folder/SKILL.md").await;
+    for method in ["skills/get", "resources/read"] {
+        refused(&server, method, "skill://group/wrong-folder/SKILL.md").await;
+    }
     let told = server.refresh();
     assert!(findings(&told, "wrong-folder/SKILL.md").contains(&Code::NameNotDirectory));
 }

@@ -72,6 +72,7 @@ fn a_value_that_begins_like_something_else_and_is_text_can_be_quoted_rs_06() {
         (", x", "\", x\""),
         ("`x` or y", "\"`x` or y\""),
         ("{a} b", "\"{a} b\""),
+        ("**bold** text", "\"**bold** text\""),
     ] {
         for after in ["", "license: MIT\n"] {
             let yaml = format!("name: a\nargument-hint: {value}\n{after}");
