@@ -17,16 +17,20 @@ def keep(reports: list[dict]) -> None:
     """Puts reports in the place of older ones of the same clients."""
     kept = {report["name"]: report for report in read()}
     for report in reports:
-        short = {name: outcome for name, outcome in report["checks"].items()}
-        for outcome in short.values():
-            # Details of failures hold addresses and temporary folders; only reasons are kept.
-            if outcome["state"] != LIMIT:
-                outcome["detail"] = ""
+        # Details of failures hold temporary folders; only the reasons of limits are kept.
+        checks = {
+            name: {"state": outcome["state"]}
+            | ({"detail": outcome["detail"]} if outcome["state"] == LIMIT else {})
+            for name, outcome in report["checks"].items()
+        }
         kept[report["name"]] = {
-            key: report[key] for key in ("name", "title", "version")
-        } | {"checks": short}
-    text = json.dumps([kept[name] for name in sorted(kept)], indent=1, ensure_ascii=False)
-    RESULTS.write_text(text + "\n", encoding="utf-8")
+            "name": report["name"],
+            "title": report["title"],
+            "version": report["version"],
+            "checks": checks,
+        }
+    lines = [json.dumps(kept[name], ensure_ascii=False) for name in sorted(kept)]
+    RESULTS.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 
 
 def read() -> list[dict]:
