@@ -79,7 +79,9 @@ impl StreamableHttp {
             }
             None => Destinations::Configured,
         };
-        destinations.check(&url)?;
+        destinations
+            .check(&url)
+            .map_err(|_| ClientError::unreachable("a token is sent to `https` URLs only"))?;
         Ok(Self {
             client: HttpClient::new(destinations, connect_timeout),
             secrets,

@@ -78,8 +78,15 @@ impl ModelTools {
         Ok(specs)
     }
 
-    /// Executes a tool call of a model.
+    /// Executes a tool call of a model. A refusal is in our own words: what a server wrote about its
+    /// failure is not for the model.
     pub async fn call(&self, tool: &str, arguments: &Value) -> Result<ModelText, Refusal> {
+        // Boxed, so that the future of a caller does not hold those of every tool.
+        let called = Box::pin(self.call_tool(tool, arguments)).await;
+        called.map_err(|refusal| refusal.in_own_words())
+    }
+
+    async fn call_tool(&self, tool: &str, arguments: &Value) -> Result<ModelText, Refusal> {
         let input = Input::new(tool, arguments)?;
         match tool {
             "list_skills" => self.list_skills(&input).await,
