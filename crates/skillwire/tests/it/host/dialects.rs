@@ -182,7 +182,7 @@ async fn a_web_origin_is_added_listed_approved_and_loaded_d11() {
     assert_eq!((&loaded["dialect"], &loaded["first_seen"]), (&json!("D11"), &json!(false)));
     for bad in ["http://example.com", "https://10.0.0.1", "https://example.com/path"] {
         let add = ["server", "add", "bad", bad, "--kind", "well-known"];
-        user.run(&add).await.assert_refused(2, "This is no server");
+        user.run(&add).await.assert_refused(2, "This is not a server");
     }
 }
 
@@ -203,5 +203,5 @@ async fn convert_writes_documents_of_other_dialects() {
     user.run(&back).await.assert_refused(1, "the whole frontmatter");
     user.run(&["convert", "--from", "D5", "--to", "D1", "page.json"])
         .await
-        .assert_refused(2, "no document");
+        .assert_refused(2, "not a dialect that has a document");
 }

@@ -75,7 +75,7 @@ async fn who_cannot_be_verified_has_another_exit_code_hst_118() {
         .assert_refused(7, "error[server_unreachable]");
     user.run(&["verify", "none"]).await.assert_refused(5, "error[server_unknown]");
     user.run(&["verify", "Not A Label"]).await.assert_refused(5, "error[server_unknown]");
-    user.run(&["verify", "ftp://x.example"]).await.assert_refused(2, "This is no server");
+    user.run(&["verify", "ftp://x.example"]).await.assert_refused(2, "This is not a server");
     user.run(&["verify"]).await.assert_exit(2);
     let listening = server().fault(Fault::Undeclared).http().await;
     let ran = user.run(&["verify", &listening.url(), "--json"]).await.assert_exit(7);
