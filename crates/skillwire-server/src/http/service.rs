@@ -272,15 +272,19 @@ impl HttpService {
     where
         B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
+        let of_token;
         let grant = match &self.0.admission.tokens {
-            None => Arc::clone(&self.0.everyone),
+            None => &self.0.everyone,
             Some(tokens) => match tokens.grant(headers) {
-                Some(grant) => grant,
+                Some(grant) => {
+                    of_token = grant;
+                    &of_token
+                }
                 None => return self.unauthorized(headers),
             },
         };
         match *method {
-            Method::POST => self.post(&grant, headers, body).await,
+            Method::POST => self.post(grant, headers, body).await,
             Method::GET => {
                 self.0.engine.catalog().ready().await;
                 let Some(open) = self.0.streams.open(&grant.caller) else {
@@ -288,7 +292,7 @@ impl HttpService {
                     return reply::refuse(StatusCode::TOO_MANY_REQUESTS, &text);
                 };
                 let stopping = self.stopping();
-                self.0.sessions.stream(&self.0.engine, &grant, headers, stopping, open)
+                self.0.sessions.stream(&self.0.engine, grant, headers, stopping, open)
             }
             Method::DELETE => self.0.sessions.delete(&grant.caller, headers),
             _ => reply::not_allowed("POST"),

@@ -76,3 +76,27 @@ fn literal(path: &str) -> String {
     let escape = |c: char| if "*?[]{}!\\".contains(c) { format!("[{c}]") } else { c.to_string() };
     path.chars().map(escape).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_options_that_match_nothing_are_left_fu_20() {
+        let text = r#"
+            public = ["acme/**", "none/**"]
+            usage-skill = "crm=odd[1]/guide"
+            allow-script = ["acme/refunds/scripts/*.py", "acme/refunds/scripts/*.sh"]
+        "#;
+        let mut named = NamedSkills::of(&toml::from_str(text).unwrap()).unwrap();
+        named.seen("acme/refunds", || vec!["SKILL.md".into(), "scripts/calc.py".into()]);
+        let left = named.unmatched().join("\n");
+        assert!(left.contains("`--public none/**` matches no skill that is served now."), "{left}");
+        assert!(left.contains("scripts/*.sh` matches no file of a skill"), "{left}");
+        assert!(!left.contains("acme/**`") && !left.contains("*.py"), "{left}");
+        // A path is not a pattern, even if it looks like one.
+        assert!(left.contains("--usage-skill"), "{left}");
+        named.seen("odd[1]/guide", Vec::new);
+        assert!(!named.unmatched().join("\n").contains("--usage-skill"));
+    }
+}
