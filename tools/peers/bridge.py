@@ -122,16 +122,12 @@ class Client:
     def load(self, handle: str, answer: Any = None) -> dict[str, Any]:
         return self.call("load_skill", answer, name=handle)
 
-    def read(self, loaded: dict[str, Any], path: str) -> dict[str, Any]:
-        return self.call("read_skill_file", window=window(loaded), path=path)
+    def read(self, handle: str, path: str) -> dict[str, Any]:
+        return self.call("read_skill_file", name=handle, path=path)
 
 
 def text(result: dict[str, Any]) -> str:
     return result["content"][0]["text"]
-
-
-def window(loaded: dict[str, Any]) -> str:
-    return text(loaded).partition("Window: ")[2].partition(".")[0]
 
 
 def code(result: dict[str, Any]) -> str | None:
@@ -222,13 +218,20 @@ def tell(story: Story, binary: Path, driver: list[str], era: str, transport: str
 
 def without_forms(story: Story, client: Client) -> None:
     tools = client.ask("tools")["result"]
-    wanted = ["list_skill_files", "list_skills", "load_skill", "read_skill_file", "unload_skill"]
+    wanted = [
+        "list_skill_files",
+        "list_skills",
+        "load_skill",
+        "read_resource",
+        "read_skill_file",
+        "unload_skill",
+    ]
     story.check("the tools are there", tools == wanted, tools)
     handles = ["local:refunds", "one:refunds", "two:refunds"]
 
     def listed() -> str | None:
         shown = text(client.call("list_skills"))
-        return shown if all(f"- {handle} " in shown for handle in handles) else None
+        return shown if all(f"- {handle}" in shown for handle in handles) else None
 
     shown = until("three handles", listed)
     story.check("three handles for one name", shown.startswith("3 skills found."), shown)
@@ -255,28 +258,28 @@ def with_forms(story: Story, client: Client, one: Path) -> None:
         story.check(f"the form shows {part}", part in message, message)
     story.check("the skill is loaded", "Of one." in text(loaded), loaded)
     story.check("under its banner", "Origin: MCP server one" in text(loaded), loaded)
-    limits = client.read(loaded, "references/limits.md")
+    limits = client.read("one:refunds", "references/limits.md")
     story.check("its file is read", "At most 50 euros." in text(limits), limits)
     until("the prompt", lambda: "one:refunds" in client.ask("prompts")["result"])
     prompt = client.ask("prompt", name="one:refunds")["result"]
     kinds = [message["content"]["type"] for message in prompt["messages"]]
-    story.check("the prompt embeds it", kinds == ["text", "resource"], prompt)
+    story.check("the prompt is one text", kinds == ["text"], prompt)
+    words = prompt["messages"][0]["content"]["text"]
+    story.check("the prompt has the skill", "Origin: MCP server one" in words, prompt)
 
     write_skill(one, "Of one.", "At most 51 euros.\n")
     refused = until(
         "reads refuse the changed skill",
-        lambda: (r := client.read(loaded, "references/limits.md")).get("isError") and r,
+        lambda: (r := client.read("one:refunds", "references/limits.md")).get("isError") and r,
     )
     story.check("a change is refused", code(refused) == "changed", refused)
     renewed = client.load("one:refunds", YES)
     message = (renewed["form"] or {}).get("message", "")
     story.check("the difference is shown", "- At most 50 euros." in message, message)
     story.check("both ways", "+ At most 51 euros." in message, message)
-    limits = client.read(renewed, "references/limits.md")
+    limits = client.read("one:refunds", "references/limits.md")
     story.check("and reads go on", "At most 51 euros." in text(limits), limits)
-    closed = client.read(loaded, "references/limits.md")
-    story.check("the old window is closed", code(closed) == "window_closed", closed)
-    unloaded = client.call("unload_skill", window=window(renewed))
+    unloaded = client.call("unload_skill", name="one:refunds")
     story.check("a skill is unloaded", "is unloaded" in text(unloaded), unloaded)
 
 

@@ -1,5 +1,7 @@
 //! The client behind a request.
 
+use std::sync::Arc;
+
 use skillwire_catalog::ViewId;
 
 /// The sender of a request, as far as the server knows it.
@@ -9,6 +11,9 @@ pub struct Caller {
     pub name: String,
     /// The view of the catalogue that the caller may see.
     pub view: ViewId,
+    /// The name that the client gives itself. Any client can claim any name, so it may decide how
+    /// an answer is worded, and never what a caller may do.
+    pub client: Option<Arc<str>>,
 }
 
 impl Caller {

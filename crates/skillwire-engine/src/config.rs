@@ -69,6 +69,10 @@ pub struct Config {
     pub templates: Vec<UriTemplate>,
     /// The tools of a server that these skills are a part of, besides what the engine offers.
     pub host_tools: Vec<String>,
+    /// Whether the instructions also describe the catalogue and its methods when offers have
+    /// instructions of their own. A bridge turns this off: its instructions are for models, which
+    /// can call tools and no methods.
+    pub catalogue_instructions: bool,
 }
 
 impl Default for Config {
@@ -87,6 +91,7 @@ impl Default for Config {
             skill_tools: false,
             templates: Vec::new(),
             host_tools: Vec::new(),
+            catalogue_instructions: true,
         }
     }
 }
@@ -124,6 +129,13 @@ impl Config {
     #[must_use]
     pub fn answer_wait(mut self, time: Duration) -> Self {
         self.answer_wait = time;
+        self
+    }
+
+    /// Sets whether the instructions describe the catalogue besides the instructions of offers.
+    #[must_use]
+    pub fn catalogue_instructions(mut self, described: bool) -> Self {
+        self.catalogue_instructions = described;
         self
     }
 

@@ -100,6 +100,9 @@ pub struct Params<'a> {
     /// The state of an `input_required` result, which the client sends back unchanged.
     #[serde(rename = "requestState", borrow, default, deserialize_with = "present")]
     pub request_state: Option<&'a RawValue>,
+    /// The name and version that the client of an `initialize` gives itself.
+    #[serde(rename = "clientInfo", borrow, default, deserialize_with = "present")]
+    pub client_info: Option<&'a RawValue>,
     /// The capabilities that the client of an `initialize` declares.
     #[serde(borrow, default, deserialize_with = "present")]
     pub capabilities: Option<&'a RawValue>,

@@ -25,6 +25,8 @@ struct RawMeta<'a> {
     protocol_version: Option<&'a RawValue>,
     #[serde(rename = "io.modelcontextprotocol/clientCapabilities", borrow, default)]
     client_capabilities: Option<&'a RawValue>,
+    #[serde(rename = "io.modelcontextprotocol/clientInfo", borrow, default)]
+    client_info: Option<&'a RawValue>,
     #[serde(rename = "progressToken", borrow, default)]
     progress_token: Option<&'a RawValue>,
 }
@@ -45,6 +47,22 @@ pub fn is_modern(meta: Option<&RawValue>) -> bool {
 pub fn capabilities(meta: Option<&RawValue>) -> ClientCapabilities {
     let meta = lenient(meta);
     ClientCapabilities::read(meta.and_then(|meta| meta.client_capabilities))
+}
+
+/// Returns the name that the client of a modern request gives itself.
+pub fn client_name(meta: Option<&RawValue>) -> Option<String> {
+    name_in(lenient(meta)?.client_info)
+}
+
+/// Returns the name in the information that a client gives about itself, in either era.
+pub fn name_in(client_info: Option<&RawValue>) -> Option<String> {
+    #[derive(Deserialize)]
+    struct ClientInfo {
+        name: String,
+    }
+    // Serde would also accept an array, as the members in their order.
+    let raw = client_info.filter(|raw| raw.get().starts_with('{'))?;
+    serde_json::from_str::<ClientInfo>(raw.get()).ok().map(|info| info.name)
 }
 
 /// Returns the token under which the client wants progress notifications, in either era.

@@ -19,6 +19,7 @@ mod approved;
 mod audit;
 mod cache;
 mod clock;
+mod decision_channel;
 mod dialect_memory;
 pub mod flags;
 mod grants;
@@ -56,6 +57,7 @@ pub use self::{
     audit::{Action, Audit, Decision, Event, LoggedContent, NoAudit},
     cache::{Cache, NoCache},
     clock::{Clock, SystemClock},
+    decision_channel::DecisionChannel,
     dialect_memory::{DialectMemory, KnownDialect},
     grants::{Grants, requested_tools},
     handle::Handle,

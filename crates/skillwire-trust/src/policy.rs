@@ -21,6 +21,8 @@ pub struct Policy {
     pub dynamic: DynamicPolicy,
     /// The largest skill that the host accepts.
     pub limits: EntryLimits,
+    /// Whether a skill can be approved without asking the user, by a flag or a program.
+    pub unattended_approvals: bool,
     /// The budgets of one server.
     pub budgets: Budgets,
     /// Whether the host also keeps entries as servers wrote them, for programs that pass them on.
@@ -38,6 +40,7 @@ impl Default for Policy {
         Self {
             dynamic: DynamicPolicy::default(),
             limits: EntryLimits::default(),
+            unattended_approvals: true,
             budgets: Budgets::default(),
             keeps_entry_text: false,
             questions_per_skill: 3,

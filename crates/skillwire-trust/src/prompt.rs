@@ -4,6 +4,7 @@ use futures_util::future::BoxFuture;
 
 use crate::{
     approval_card::ApprovalCard,
+    decision_channel::DecisionChannel,
     grants::Grants,
     label::ServerLabel,
     origin::{Origin, SkillId},
@@ -60,6 +61,11 @@ pub enum Answer {
 pub trait Prompter: Send + Sync {
     /// Asks one question.
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer>;
+
+    /// Returns how answers reach this prompter, which is recorded with each approval.
+    fn channel(&self) -> DecisionChannel {
+        DecisionChannel::Terminal
+    }
 }
 
 /// A prompter that answers that the user cannot be asked.

@@ -5,6 +5,7 @@ use std::{io, sync::Arc, time::SystemTime};
 use skillwire_core::{ContentSet, Digest};
 
 use crate::{
+    decision_channel::DecisionChannel,
     grants::Grants,
     integrity::ApprovalBinding,
     origin::{Origin, SkillId},
@@ -21,6 +22,9 @@ pub struct Record {
     pub declined: Option<Digest>,
     /// Whether the user switched the skill off.
     pub disabled: bool,
+    /// How often an approval of the skill was withdrawn. An answer to a question from before the
+    /// last time does not count.
+    pub revocations: u64,
     /// When the host asked the user about this skill, oldest first, no more than it needs to see a
     /// flood.
     pub asked: Vec<SystemTime>,
@@ -29,7 +33,14 @@ pub struct Record {
 impl Record {
     /// Creates the record of a skill that the user was never asked about.
     pub fn new(id: SkillId) -> Self {
-        Self { id, approval: None, declined: None, disabled: false, asked: Vec::new() }
+        Self {
+            id,
+            approval: None,
+            declined: None,
+            disabled: false,
+            revocations: 0,
+            asked: Vec::new(),
+        }
     }
 }
 
@@ -42,6 +53,8 @@ pub struct Approval {
     pub grants: Grants,
     /// When the user approved it.
     pub at: SystemTime,
+    /// How the decision reached the host; `None` for a record of a version that did not keep it.
+    pub channel: Option<DecisionChannel>,
     /// Whether the host has seen other content since. The approval does not return with the old
     /// content: a server could otherwise switch between the two without a question to the user.
     pub revoked: bool,
@@ -80,6 +93,32 @@ pub trait RecordStore: Send + Sync {
         let (mut records, errors) = self.all();
         records.retain(|record| record.id.origin == *origin);
         (records, errors)
+    }
+}
+
+impl<T: RecordStore + ?Sized> RecordStore for Arc<T> {
+    fn get(&self, id: &SkillId) -> Result<Option<Record>, StoreError> {
+        (**self).get(id)
+    }
+
+    fn is_disabled(&self, id: &SkillId) -> Result<bool, StoreError> {
+        (**self).is_disabled(id)
+    }
+
+    fn update(
+        &self,
+        id: &SkillId,
+        change: &mut dyn FnMut(&mut Record),
+    ) -> Result<Record, StoreError> {
+        (**self).update(id, change)
+    }
+
+    fn remove_origin(&self, origin: &Origin) -> Result<usize, StoreError> {
+        (**self).remove_origin(origin)
+    }
+
+    fn all(&self) -> (Vec<Record>, Vec<StoreError>) {
+        (**self).all()
     }
 }
 

@@ -22,6 +22,7 @@ use skillwire_core::Digest;
 use crate::{
     approval_card::{ApprovalCard, CardDigest},
     approved::{ApprovedBy, ApprovedSkill},
+    decision_channel::DecisionChannel,
     grants::Grants,
     listed::ListedSkill,
     prompt::Answer,
@@ -51,6 +52,7 @@ pub struct ShownReview {
 pub struct AnsweredReview {
     listed: ListedSkill,
     answer: Answer,
+    channel: DecisionChannel,
     undecided: Refusal,
 }
 
@@ -115,15 +117,16 @@ impl ShownReview {
         self.digest
     }
 
-    /// Takes the user's answer. Granted tools are limited to those that the skill asks for.
-    pub fn answer(self, answer: Answer) -> AnsweredReview {
+    /// Takes the answer and how it came. Granted tools are limited to those that the skill asks
+    /// for.
+    pub fn answer(self, answer: Answer, channel: DecisionChannel) -> AnsweredReview {
         let ApprovalReview { listed, card, undecided } = self.review;
         let answer = match answer {
             Answer::Yes(grants) => Answer::Yes(requested(grants, &card)),
             Answer::Once(grants) => Answer::Once(requested(grants, &card)),
             other => other,
         };
-        AnsweredReview { listed, answer, undecided }
+        AnsweredReview { listed, answer, channel, undecided }
     }
 }
 
@@ -144,6 +147,9 @@ pub enum ReviewOutcome {
     ApprovedOnce(ApprovedSkill),
     /// The user declined this content.
     Declined(Option<Digest>),
+    /// A form was declined. That holds until the process ends and is not recorded: many clients
+    /// decline forms by themselves, or with a single stray key.
+    DeclinedForNow(Option<Digest>),
     /// The user did not decide.
     Undecided(Refusal),
 }
@@ -154,6 +160,11 @@ impl AnsweredReview {
         &self.listed
     }
 
+    /// Returns how the answer came.
+    pub fn channel(&self) -> DecisionChannel {
+        self.channel
+    }
+
     /// Tells whether the user agreed.
     pub fn is_yes(&self) -> bool {
         matches!(self.answer, Answer::Yes(_) | Answer::Once(_))
@@ -161,13 +172,19 @@ impl AnsweredReview {
 
     /// Returns the consequence of the answer, given at this time.
     pub fn outcome(self, at: SystemTime) -> ReviewOutcome {
-        let Self { listed, answer, undecided } = self;
+        let Self { listed, answer, channel, undecided } = self;
         let content = listed.content();
         match answer {
             Answer::Yes(grants) => match (content, listed.binding()) {
                 (Some(content), Some(binding)) => {
-                    let approval =
-                        Approval { content, grants: grants.clone(), at, revoked: false, binding };
+                    let approval = Approval {
+                        content,
+                        grants: grants.clone(),
+                        at,
+                        channel: Some(channel),
+                        revoked: false,
+                        binding,
+                    };
                     let approved = ApprovedSkill::new(listed, grants, ApprovedBy::User);
                     ReviewOutcome::Approved(approved, approval)
                 }
@@ -180,7 +197,15 @@ impl AnsweredReview {
             Answer::Once(grants) => {
                 ReviewOutcome::ApprovedOnce(ApprovedSkill::new(listed, grants, ApprovedBy::Once))
             }
-            Answer::No => ReviewOutcome::Declined(content.map(|content| content.fingerprint())),
+            Answer::No => {
+                let declined = content.map(|content| content.fingerprint());
+                match channel {
+                    DecisionChannel::Form => ReviewOutcome::DeclinedForNow(declined),
+                    DecisionChannel::Terminal | DecisionChannel::Unattended => {
+                        ReviewOutcome::Declined(declined)
+                    }
+                }
+            }
             Answer::Unavailable => ReviewOutcome::Undecided(undecided),
         }
     }
@@ -202,7 +227,7 @@ impl ReviewOutcome {
                 record.asked.clear();
             }
             Self::Declined(content) => record.declined = *content,
-            Self::ApprovedOnce(_) | Self::Undecided(_) => {}
+            Self::ApprovedOnce(_) | Self::DeclinedForNow(_) | Self::Undecided(_) => {}
         }
     }
 }
@@ -244,7 +269,8 @@ mod tests {
 
     fn answered(text: &str, answer: Answer) -> ReviewOutcome {
         let review = ApprovalReview::of(&listed(text), &Standing::New);
-        review.show().answer(answer).outcome(SystemTime::UNIX_EPOCH)
+        let answered = review.show().answer(answer, DecisionChannel::Terminal);
+        answered.outcome(SystemTime::UNIX_EPOCH)
     }
 
     #[test]
@@ -294,16 +320,32 @@ mod tests {
         // The user may review the skill again on their own initiative.
         let listed = listed("one");
         let review = ApprovalReview::of(&listed, &Standing::of(&listed, Some(&record)));
-        let outcome = review.show().answer(Answer::Yes(Grants::load_only()));
+        let outcome =
+            review.show().answer(Answer::Yes(Grants::load_only()), DecisionChannel::Terminal);
         let record = remembered(Some(record), &outcome.outcome(SystemTime::UNIX_EPOCH));
         assert_eq!(Standing::of(&listed, Some(&record)).word(), "approved");
+    }
+
+    #[test]
+    fn declining_a_form_is_not_recorded_and_a_no_at_a_terminal_is_cl_01() {
+        let outcome = |channel| {
+            let review = ApprovalReview::of(&listed("one"), &Standing::New);
+            review.show().answer(Answer::No, channel).outcome(SystemTime::UNIX_EPOCH)
+        };
+        let in_form = outcome(DecisionChannel::Form);
+        assert!(!in_form.is_remembered());
+        assert_eq!(remembered(None, &in_form), Record::new(skill()));
+        let at_terminal = outcome(DecisionChannel::Terminal);
+        assert!(at_terminal.is_remembered());
+        assert_ne!(remembered(None, &at_terminal).declined, None);
     }
 
     #[test]
     fn question_without_an_answer_leaves_everything_as_it_was() {
         let listed = listed("one");
         let review = ApprovalReview::before_load(&listed, &Standing::New, undecided()).unwrap();
-        let outcome = review.show().answer(Answer::Unavailable).outcome(SystemTime::UNIX_EPOCH);
+        let answered = review.show().answer(Answer::Unavailable, DecisionChannel::Terminal);
+        let outcome = answered.outcome(SystemTime::UNIX_EPOCH);
         assert!(!outcome.is_remembered());
         assert_eq!(outcome, ReviewOutcome::Undecided(undecided()));
         assert_eq!(remembered(None, &outcome), Record::new(skill()));
@@ -329,7 +371,8 @@ mod tests {
         let listed = ListedSkill::new(skill().origin, entry.into(), EntrySource::Named);
         let review = ApprovalReview::of(&listed, &Standing::New);
         assert_eq!(review.card().content, None);
-        let outcome = review.show().answer(Answer::Yes(Grants::load_only()));
+        let outcome =
+            review.show().answer(Answer::Yes(Grants::load_only()), DecisionChannel::Terminal);
         let outcome = outcome.outcome(SystemTime::UNIX_EPOCH);
         let ReviewOutcome::ApprovedOnce(approved) = &outcome else { panic!("{outcome:?}") };
         assert_eq!(approved.by(), ApprovedBy::Once);

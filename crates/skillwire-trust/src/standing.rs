@@ -147,8 +147,14 @@ mod tests {
         let content: ContentSet = listed.content().unwrap();
         let grants = Grants { execute: true, ..Grants::load_only() };
         let at = SystemTime::UNIX_EPOCH;
-        let approval =
-            Approval { content, grants, at, revoked, binding: ApprovalBinding::Manifest };
+        let approval = Approval {
+            content,
+            grants,
+            at,
+            channel: None,
+            revoked,
+            binding: ApprovalBinding::Manifest,
+        };
         Record { approval: Some(approval), ..Record::new(listed.id().clone()) }
     }
 

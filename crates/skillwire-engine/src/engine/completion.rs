@@ -169,7 +169,8 @@ impl Call<'_> {
         argument: &Argument,
         context: &Context,
     ) -> Result<Completion, RpcError> {
-        let found = self.offers().find(|offer| offer.prompts(self.caller).contains(name));
+        let caller = self.audience();
+        let found = self.offers().find(|offer| offer.prompts(&caller).contains(name));
         let offer = found.ok_or_else(|| offer::unknown("prompt", name))?;
         let typing = Typing {
             prompt: name,

@@ -45,10 +45,17 @@ impl Call<'_> {
             own.to_mut()
                 .push_str(&dialect::usage_sentence(&self.to_owned_call()).unwrap_or_default());
         }
-        let operators = self.state.config.identity.instructions.as_deref();
-        let offered = self.state.offers.instructions(self.caller);
+        let config = &self.state.config;
+        let operators = config.identity.instructions.as_deref();
+        let offered = self.state.offers.instructions(&self.audience());
         let before: Vec<&str> = operators.into_iter().chain(offered.as_deref()).collect();
-        if before.is_empty() { own } else { format!("{}\n\n{own}", before.join("\n\n")).into() }
+        if before.is_empty() {
+            own
+        } else if offered.is_some() && !config.catalogue_instructions {
+            before.join("\n\n").into()
+        } else {
+            format!("{}\n\n{own}", before.join("\n\n")).into()
+        }
     }
 
     fn capabilities(&self) -> String {

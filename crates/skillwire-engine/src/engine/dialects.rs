@@ -39,7 +39,7 @@ impl Engine {
         view: ViewId,
         path: &str,
     ) -> Result<Option<dialect::Published>, RpcError> {
-        let caller = Caller { name: String::new(), view };
+        let caller = Caller { view, ..Caller::default() };
         let snapshot = self.state.catalog.now(view).ok_or_else(RpcError::internal)?;
         let style = self.state.style(&caller, Era::Legacy);
         let call = OwnedCall { state: Arc::clone(&self.state), snapshot, caller, style };

@@ -11,9 +11,12 @@ use super::{
     paging::Walk,
     result::{ResultStyle, ResultText},
 };
-use crate::offer::{
-    self, Asked, Client, Interrupt, Invocation, Items, Kind, Offer, Progress, PromptReply,
-    StateSeal, ToolReply,
+use crate::{
+    caller::Caller,
+    offer::{
+        self, Asked, Client, Interrupt, Invocation, Items, Kind, Offer, Progress, PromptReply,
+        StateSeal, ToolReply,
+    },
 };
 
 const TOOLS: Walk<'_> = Walk { method: method::TOOLS_LIST, of: "", member: "tools" };
@@ -21,12 +24,14 @@ const PROMPTS: Walk<'_> = Walk { method: method::PROMPTS_LIST, of: "", member: "
 
 impl Call<'_> {
     pub(super) fn list_tools(&self) -> Outcome {
-        let lists: Vec<_> = self.offers().map(|offer| offer.tools(self.caller)).collect();
+        let caller = self.audience();
+        let lists: Vec<_> = self.offers().map(|offer| offer.tools(&caller)).collect();
         self.list_offered(&TOOLS, &lists)
     }
 
     pub(super) fn list_prompts(&self) -> Outcome {
-        let lists: Vec<_> = self.offers().map(|offer| offer.prompts(self.caller)).collect();
+        let caller = self.audience();
+        let lists: Vec<_> = self.offers().map(|offer| offer.prompts(&caller)).collect();
         self.list_offered(&PROMPTS, &lists)
     }
 
@@ -41,12 +46,23 @@ impl Call<'_> {
 
     pub(super) fn call_tool(&self) -> Answer {
         let style = self.style();
-        let (offer, invocation) = match self.tool() {
+        let (offer, name) = match self.tool() {
             Ok(found) => found,
             Err(error) => return Answer::Now(Err(error)),
         };
+        if self.params.arguments.is_some_and(|raw| !raw.get().starts_with(['{', 'n'])) {
+            let reply = ToolReply::error("`arguments` must be an object.");
+            return Answer::Now(finish(&style, Ok(reply), tool_result));
+        }
+        let invocation = match self.invocation(method::TOOLS_CALL, &name) {
+            Ok(invocation) => invocation,
+            Err(error) => return Answer::Now(Err(error)),
+        };
         let work = offer.call(invocation);
-        Answer::Later(Box::pin(async move { finish(&style, work.await, tool_result) }))
+        Answer::Later(Box::pin(async move {
+            let called = work.await.or_else(Interrupt::into_readable);
+            finish(&style, called, tool_result)
+        }))
     }
 
     pub(super) fn get_prompt(&self) -> Answer {
@@ -59,18 +75,31 @@ impl Call<'_> {
         Answer::Later(Box::pin(async move { finish(&style, work.await, prompt_result) }))
     }
 
-    fn tool(&self) -> Result<(&Arc<dyn Offer>, Invocation), RpcError> {
+    fn tool(&self) -> Result<(&Arc<dyn Offer>, Cow<'_, str>), RpcError> {
         let name = self.name()?;
-        let found = self.offers().find(|offer| offer.tools(self.caller).contains(&name));
-        let offer = found.ok_or_else(|| offer::unknown("tool", &name))?;
-        Ok((offer, self.invocation(method::TOOLS_CALL, &name)?))
+        let caller = self.audience();
+        let found = self.offers().find(|offer| offer.tools(&caller).contains(&name));
+        Ok((found.ok_or_else(|| offer::unknown("tool", &name))?, name))
     }
 
     fn prompt(&self) -> Result<(&Arc<dyn Offer>, Invocation), RpcError> {
         let name = self.name()?;
-        let found = self.offers().find(|offer| offer.prompts(self.caller).contains(&name));
+        let caller = self.audience();
+        let found = self.offers().find(|offer| offer.prompts(&caller).contains(&name));
         let offer = found.ok_or_else(|| offer::unknown("prompt", &name))?;
         Ok((offer, self.invocation(method::PROMPTS_GET, &name)?))
+    }
+
+    /// The caller together with the name that its client gives itself.
+    ///
+    /// A legacy client gives it when it opens a session, and its transport keeps it.
+    pub(super) fn audience(&self) -> Caller {
+        let given = match self.era {
+            Era::Modern => meta::client_name(self.params.meta),
+            Era::Legacy => meta::name_in(self.params.client_info),
+        };
+        let client = given.map(Into::into).or_else(|| self.caller.client.clone());
+        Caller { client, ..self.caller.clone() }
     }
 
     fn name(&self) -> Result<Cow<'_, str>, RpcError> {
@@ -83,10 +112,11 @@ impl Call<'_> {
     fn invocation(&self, method: &str, name: &str) -> Result<Invocation, RpcError> {
         let arguments: Map<String, Value> = match self.params.arguments {
             None => Map::new(),
+            Some(raw) if raw.get() == "null" => Map::new(),
             Some(raw) => serde_json::from_str(raw.get())
                 .map_err(|_| RpcError::invalid_params("`params.arguments` must be an object."))?,
         };
-        let caller = self.caller.clone();
+        let caller = self.audience();
         let digest = Digest::of(json!(arguments).to_string().as_bytes()).to_string();
         let scope = [caller.name.as_str(), method, name, &digest];
         let seal = StateSeal::new(self.state.seal.clone(), self.state.start, scope);

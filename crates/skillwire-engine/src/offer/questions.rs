@@ -24,13 +24,27 @@ const MAX_ANSWER_BYTES: usize = 8 * 1024;
 pub struct Form {
     message: String,
     schema: Value,
+    /// What an answer must agree with besides the form itself.
+    occasion: String,
 }
 
 impl Form {
     /// Creates a form with a message for the user and an object of flat properties to fill in.
     pub fn new(message: impl Into<String>, properties: &Value, required: &[&str]) -> Self {
         let schema = json!({ "type": "object", "properties": properties, "required": required });
-        Self { message: message.into(), schema }
+        Self { message: message.into(), schema, occasion: String::new() }
+    }
+
+    /// Binds answers to an occasion, which the user is not shown: an answer that was given on one
+    /// occasion does not count on another, even if the form is the same.
+    #[must_use]
+    pub fn on_occasion(self, occasion: impl Into<String>) -> Self {
+        Self { occasion: occasion.into(), ..self }
+    }
+
+    /// Returns what an answer must agree with besides the form itself.
+    pub(super) fn occasion(&self) -> &str {
+        &self.occasion
     }
 
     /// Returns the message for the user.

@@ -1,7 +1,7 @@
 //! The results of calls.
 
 use serde_json::{Value, json};
-use skillwire_protocol::{RpcError, method};
+use skillwire_protocol::{ErrorCode, RpcError, method};
 
 use super::questions::Form;
 
@@ -81,6 +81,17 @@ impl Interrupt {
         params["mode"] = "form".into();
         let request = json!({ "method": method::ELICIT, "params": params });
         Self(Kind::InputRequired(InputRequired { requests: json!({ key: request }), state }))
+    }
+
+    /// Turns an error about the arguments into a result: a model sees results and can correct its
+    /// call, while many clients keep errors of the protocol to themselves.
+    pub(crate) fn into_readable(self) -> Result<ToolReply, Self> {
+        match self.0 {
+            Kind::Failed(error) if error.code == ErrorCode::InvalidParams => {
+                Ok(ToolReply::error(error.message))
+            }
+            kind => Err(Self(kind)),
+        }
     }
 
     pub(crate) fn into_kind(self) -> Kind {

@@ -110,7 +110,8 @@ impl Answers {
 }
 
 fn digest(form: &Form) -> String {
-    Digest::of(form.params().to_string().as_bytes()).to_string()
+    let text = format!("{} {}", form.params(), form.occasion());
+    Digest::of(text.as_bytes()).to_string()
 }
 
 /// Returns the client's response under a key, ignoring all others.
@@ -153,6 +154,15 @@ mod tests {
         });
         let state = late.seal.seal(&late.scope(), &text.unwrap());
         assert_eq!(answers(&state, "alice").unwrap(), None);
+    }
+
+    #[test]
+    fn an_answer_of_another_occasion_does_not_count_sec_14() {
+        let state = seal("alice").seal(&Answers::default(), "k", &form());
+        let responses = RawValue::from_string(json!({ "k": { "action": "decline" } }).to_string());
+        let answers = seal("alice").open(Some(&state), Some(&responses.unwrap())).unwrap();
+        assert_eq!(answers.to("k", &form()).unwrap(), Some(Elicited::Declined));
+        assert_eq!(answers.to("k", &form().on_occasion("1")).unwrap(), None);
     }
 
     #[test]

@@ -25,6 +25,12 @@ const MAX_FILES: usize = 40;
 /// The most characters of a skill's description.
 const MAX_DESCRIPTION: usize = 1_100;
 
+/// The most characters of the description in the first line.
+const SUMMARY_DESCRIPTION: usize = 200;
+
+/// The most files that the second line names.
+const SUMMARY_FILES: usize = 4;
+
 /// The most characters of a path, a tool or the name of a field.
 const MAX_PATH: usize = 200;
 
@@ -48,14 +54,8 @@ impl Bridge {
     /// Writes the form: what the user should see before they agree, and the digest of the exact
     /// content that they approve.
     pub(crate) async fn approval_form(&self, listed: &ListedSkill, card: &ApprovalCard) -> Form {
-        let skill = one_line(&card.skill.to_string());
-        let mut text = match card.changes {
-            None => format!("May the skill {skill} be loaded?\n\n"),
-            Some(_) => format!(
-                "The skill {skill} has changed since you approved it. May it be loaded as it is \
-                 now?\n\n"
-            ),
-        };
+        let mut text = summary(card);
+        text.push('\n');
         describe(&mut text, &card.skill, &card.entry);
         for path in card.unread_files.iter().take(MAX_FILES) {
             let path = one_line_within(path.as_str(), MAX_PATH);
@@ -98,8 +98,8 @@ impl Bridge {
         );
         let field = json!({
             "type": "boolean",
-            "title": "Load this skill",
-            "description": "Yes lets the model read it, until its content changes.",
+            "title": "Let the model load this skill",
+            "description": "Yes lets the model read it until its content changes.",
             "default": false,
         });
         Form::new(text, &json!({ AGREE: field }), &[AGREE])
@@ -124,15 +124,43 @@ impl Bridge {
     }
 }
 
-fn describe(text: &mut String, skill: &SkillId, entry: &SkillEntry) {
-    let origin = match &skill.origin {
+/// The first two lines: many clients show no more of a form. The first says what the skill does, in
+/// its own words; the second says where it comes from and what it consists of.
+fn summary(card: &ApprovalCard) -> String {
+    let name = one_line_within(card.entry.frontmatter.name().as_str(), MAX_PATH);
+    let description = one_line_within(card.entry.frontmatter.description(), SUMMARY_DESCRIPTION);
+    let question = match card.changes {
+        None => "Load the skill",
+        Some(_) => "Load the skill, which has changed since you approved it:",
+    };
+    let origin = origin(&card.skill.origin);
+    let files = match &card.entry.resources {
+        Resources::Dynamic => "its server does not list its files".to_owned(),
+        Resources::Listed(files) => {
+            let named = files.iter().take(SUMMARY_FILES).map(|file| path(&card.skill.uri, file));
+            let named = named.collect::<Vec<_>>().join(", ");
+            let more = if files.len() > SUMMARY_FILES { ", …" } else { "" };
+            let total = files.iter().map(|file| file.size).sum();
+            format!("{}, {}: {named}{more}", count(files.len(), "file"), size(total))
+        }
+    };
+    format!("{question} {name}? It says: {description}\nFrom {origin}; {files}\n")
+}
+
+fn origin(origin: &Origin) -> String {
+    match origin {
         Origin::Server(label) => format!("the MCP server `{label}` (the name you gave it)"),
         Origin::Local => "a skill folder of yours".to_owned(),
         Origin::Project => "a skill folder of this project".to_owned(),
-    };
-    let _ = writeln!(text, "From: {origin}");
+    }
+}
+
+fn describe(text: &mut String, skill: &SkillId, entry: &SkillEntry) {
+    let _ = writeln!(text, "Skill: {}", one_line(&skill.to_string()));
     let description = one_line_within(entry.frontmatter.description(), MAX_DESCRIPTION);
-    let _ = writeln!(text, "It says it does: {description}");
+    if description.chars().count() > SUMMARY_DESCRIPTION {
+        let _ = writeln!(text, "What it says it does, in full: {description}");
+    }
     let Resources::Listed(files) = &entry.resources else {
         text.push_str("Files: not listed by its server\n");
         return;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use skillwire_engine::offer::{Client, Elicited};
-use skillwire_trust::{Answer, ApprovedSkill, Grants, KnownSkill, Refusal};
+use skillwire_trust::{Answer, ApprovedSkill, DecisionChannel, Grants, KnownSkill, Refusal};
 
 use super::{Bridge, approval_form::AGREE, stop::CallError};
 
@@ -43,21 +43,27 @@ impl Bridge {
         }
         let review = self.host().review_before_load(&now, undecided)?;
         let form = self.approval_form(&now, review.card()).await;
+        // A client can send an accepted answer again. It must not undo a revocation.
+        let form = form.on_occasion(self.host().revocations(now.id())?.to_string());
         if !client.has_answer(KEY, &form) {
-            self.host().count_question(now.id())?;
+            self.host().count_form(now.id())?;
         }
         let answer = match client.ask(KEY, &form).await? {
             Elicited::Accepted(content) if content.get(AGREE) == Some(&Value::Bool(true)) => {
                 Answer::Yes(Grants::load_only())
             }
-            Elicited::Accepted(_) | Elicited::Declined => Answer::No,
-            Elicited::Dismissed | Elicited::Unavailable => Answer::Unavailable,
+            // Several clients preselect No, and one key sends the form. That is no decision, so the
+            // next load asks again.
+            Elicited::Accepted(_) => Answer::Unavailable,
+            Elicited::Declined => Answer::No,
+            Elicited::Dismissed | Elicited::Unavailable => {
+                self.host().uncount_form(now.id());
+                Answer::Unavailable
+            }
         };
         let is_decided = answer != Answer::Unavailable;
-        let recorded = self.host().record_review(review.show().answer(answer));
-        if recorded.is_ok() {
-            self.windows().close_outdated(now.id(), now.entry());
-        }
+        let answered = review.show().answer(answer, DecisionChannel::Form);
+        let recorded = self.host().record_review(answered);
         if is_decided {
             self.look_again();
         }

@@ -1,10 +1,9 @@
 //! The tool `list_skills`.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
-use serde_json::{Value, json};
-use skillwire_engine::offer::{Interrupt, ToolReply};
-use skillwire_host::context::text::one_line_within;
+use skillwire_engine::offer::{Client, Interrupt, ToolReply};
+use skillwire_host::context::{model_text::tokens, text::one_line_within};
 use skillwire_protocol::RpcError;
 use skillwire_search::MAX_QUERY_BYTES;
 use skillwire_trust::RegistryItem;
@@ -12,6 +11,7 @@ use skillwire_trust::RegistryItem;
 use super::{
     Bridge,
     arguments::ToolArguments,
+    client_kind::ClientKind,
     stop::CallError,
     text::count,
     view::{BridgeView, FoundSkills, SkillStatus},
@@ -20,22 +20,31 @@ use super::{
 /// The most skills that one answer lists.
 const MOST_LISTED: usize = 100;
 
+/// The most matches of a search among which each origin gets its share of [`MOST_LISTED`].
+const MOST_MATCHES: usize = 2_000;
+
 /// The most characters of a description.
-const MAX_DESCRIPTION: usize = 300;
+const MAX_DESCRIPTION: usize = 200;
 
 impl Bridge {
     pub(crate) async fn list_skills(
         &self,
+        client: &Client,
         arguments: &ToolArguments<'_>,
     ) -> Result<ToolReply, CallError> {
         let (query, server) = (arguments.optional("query")?, arguments.optional("server")?);
+        if arguments.is_true("loaded")? {
+            return Ok(self.list_loaded(client));
+        }
+        self.first_listing().await;
         if let Some(unknown) = server.and_then(|server| self.unknown_origin(server)) {
             return Ok(unknown);
         }
-        match query.filter(|query| !query.trim().is_empty()) {
-            None => Ok(self.list(server)),
+        let kind = ClientKind::of(client.caller().client.as_deref());
+        match query {
+            None => Ok(self.list(kind, server)),
             Some(query) if query.len() > MAX_QUERY_BYTES => {
-                let expected = format!("a query of at most {MAX_QUERY_BYTES} bytes");
+                let expected = format!("at most {MAX_QUERY_BYTES} bytes as `query`");
                 let actual = format!("{} bytes", query.len());
                 Err(arguments.refuse(&expected, &actual).into())
             }
@@ -43,11 +52,24 @@ impl Bridge {
                 let bridge = self.clone();
                 let query = query.to_owned();
                 let server = server.map(str::to_owned);
-                let search = move || bridge.search(&query, server.as_deref());
+                let search = move || bridge.search(kind, &query, server.as_deref());
                 let found = tokio::task::spawn_blocking(search).await;
                 Ok(found.map_err(|_| Interrupt::from(RpcError::internal()))?)
             }
         }
+    }
+
+    /// The skills whose texts this conversation has, as far as the bridge can know.
+    fn list_loaded(&self, client: &Client) -> ToolReply {
+        let loaded = self.windows().of_session(client.session());
+        let mut text = format!("{} loaded.\n", count(loaded.len(), "skill"));
+        for opened in loaded {
+            let bytes = opened.window.skill_file().bytes();
+            let size = tokens(&String::from_utf8_lossy(bytes));
+            let handle = one_line_within(&opened.handle, MAX_DESCRIPTION);
+            let _ = writeln!(text, "- {handle}, about {size} tokens");
+        }
+        ToolReply::text(text)
     }
 
     /// The answer for an origin that does not exist.
@@ -65,59 +87,79 @@ impl Bridge {
         Some(ToolReply::text(format!("0 skills found.\nNo origin is called {server}; {there}.\n")))
     }
 
-    fn list(&self, server: Option<&str>) -> ToolReply {
+    fn list(&self, kind: ClientKind, server: Option<&str>) -> ToolReply {
         let view = self.view();
-        let found: Vec<_> = view.items().filter(|(item, _)| is_of(item, server)).collect();
-        self.answer_with(&view, &found, found.len())
+        let found: Vec<_> = view.items_for(kind).filter(|(item, _)| is_of(item, server)).collect();
+        let all = found.len();
+        answer_with(&view, &shared_out(found), all)
     }
 
-    fn search(&self, query: &str, server: Option<&str>) -> ToolReply {
+    fn search(&self, kind: ClientKind, query: &str, server: Option<&str>) -> ToolReply {
         let view = self.view();
-        let is_visible = |item: &RegistryItem| is_of(item, server);
-        let FoundSkills { best, all } = view.search(self.host(), query, MOST_LISTED, is_visible);
-        self.answer_with(&view, &best, all)
+        let is_visible = |item: &RegistryItem| is_of(item, server) && !view.is_native(item, kind);
+        let FoundSkills { best, all } = view.search(self.host(), query, MOST_MATCHES, is_visible);
+        answer_with(&view, &shared_out(best), all)
     }
+}
 
-    fn answer_with(
-        &self,
-        view: &BridgeView,
-        found: &[(&RegistryItem, SkillStatus)],
-        all: usize,
-    ) -> ToolReply {
-        let mut text = format!("{} found.\n", count(all, "skill"));
-        for (item, shown) in found.iter().take(MOST_LISTED) {
-            let description = item.skill.entry().frontmatter.description();
-            let _ = writeln!(
-                text,
-                "- {} ({}): {}",
-                one_line_within(&item.handle, MAX_DESCRIPTION),
-                shown.words(),
-                one_line_within(description, MAX_DESCRIPTION)
-            );
-        }
-        if all > MOST_LISTED {
-            let _ = writeln!(text, "… and {} more; narrow the query.", all - MOST_LISTED);
-        }
-        for trouble in view.troubles() {
-            let _ = writeln!(text, "{trouble}");
-        }
-        // Only approved skills are passed on, so only these can be read as resources.
-        let approved =
-            found.iter().take(MOST_LISTED).filter(|(_, shown)| *shown == SkillStatus::Approved);
-        let links = approved.filter_map(|(item, _)| self.link(item));
-        links.fold(ToolReply::text(text), ToolReply::with)
-    }
+type Found<'a> = (&'a RegistryItem, SkillStatus);
 
-    /// A link to the `SKILL.md` of a skill that is passed on.
-    fn link(&self, item: &RegistryItem) -> Option<Value> {
-        let uri = self.passed_on_as(item.skill.id())?;
-        Some(json!({
-            "type": "resource_link",
-            "uri": uri,
-            "name": item.handle,
-            "mimeType": "text/markdown",
-        }))
+/// Takes as many as one answer lists, and the same share of each origin, so that one server with
+/// thousands of skills cannot push out the others. The order stays.
+fn shared_out(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
+    if found.len() <= MOST_LISTED {
+        return found;
     }
+    let mut by_origin: BTreeMap<&str, usize> = BTreeMap::new();
+    for (item, _) in &found {
+        *by_origin.entry(item.skill.id().origin.label()).or_default() += 1;
+    }
+    let mut shares: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut left = MOST_LISTED;
+    while left > 0 {
+        let before = left;
+        for (label, count) in &by_origin {
+            let share = shares.entry(label).or_default();
+            if left > 0 && *share < *count {
+                *share += 1;
+                left -= 1;
+            }
+        }
+        if left == before {
+            break;
+        }
+    }
+    let mut taken = Vec::with_capacity(MOST_LISTED);
+    for (item, shown) in found {
+        if let Some(share) = shares.get_mut(item.skill.id().origin.label())
+            && *share > 0
+        {
+            *share -= 1;
+            taken.push((item, shown));
+        }
+    }
+    taken
+}
+
+fn answer_with(view: &BridgeView, found: &[Found<'_>], all: usize) -> ToolReply {
+    let mut text = format!("{} found.\n", count(all, "skill"));
+    for (item, shown) in found {
+        let description = item.skill.entry().frontmatter.description();
+        let _ = writeln!(
+            text,
+            "- {}{}: {}",
+            one_line_within(&item.handle, MAX_DESCRIPTION),
+            shown.suffix(),
+            one_line_within(description, MAX_DESCRIPTION)
+        );
+    }
+    if all > found.len() {
+        let _ = writeln!(text, "… and {} more; narrow the query.", all - found.len());
+    }
+    for trouble in view.troubles() {
+        let _ = writeln!(text, "{trouble}");
+    }
+    ToolReply::text(text)
 }
 
 fn is_of(item: &RegistryItem, server: Option<&str>) -> bool {

@@ -3,25 +3,11 @@
 use std::sync::Arc;
 
 use skillwire_engine::offer::{Client, ToolReply};
-use skillwire_host::{Loaded, Window};
+use skillwire_host::Loaded;
 use skillwire_trust::{ArgumentValues, Handle, KnownSkill, Reason, Refusal, SkillId};
 
 use super::{Bridge, arguments::ToolArguments, stop::CallError, windows::OpenWindow};
-
-/// The sentences above every text of a skill: what was checked, and what a bridge cannot enforce.
-const CANNOT: &str = "Skillwire checked where this text comes from and that it is what the user \
-                      approved. It cannot control this client: what the text asks for still needs \
-                      the user's permission.";
-
-/// A skill that was loaded for a client.
-pub(crate) struct OpenedSkill {
-    pub(crate) handle: String,
-    pub(crate) window: Arc<Window>,
-    /// The id of the window.
-    pub(crate) word: String,
-    /// The text for the model.
-    pub(crate) block: String,
-}
+use crate::followed::server::FollowedServer;
 
 impl Bridge {
     pub(crate) async fn load_skill(
@@ -29,34 +15,40 @@ impl Bridge {
         client: &Client,
         arguments: &ToolArguments<'_>,
     ) -> Result<ToolReply, CallError> {
+        let handle = self.handle(arguments.required("name")?)?;
         let values = arguments.texts("arguments")?;
-        let opening = self.open(client, arguments.required("name")?, &values).await?;
-        let OpenedSkill { word, block, .. } = opening;
-        Ok(ToolReply::text(format!(
-            "Window: {word}. Pass it to `read_skill_file` and `list_skill_files`; end with \
-             `unload_skill`.\n{CANNOT}\n{block}"
-        )))
+        let opened = self.open_window(client, &handle, &values).await?;
+        Ok(ToolReply::text(self.text_of(&opened)?))
     }
 
-    /// Opens a window on a skill and writes its text.
-    pub(crate) async fn open(
+    /// The text of a loaded skill for a model.
+    pub(crate) fn text_of(&self, opened: &OpenWindow) -> Result<String, CallError> {
+        Ok(opened.window.skill_for_model(&opened.handle, self.boundaries())?.into_string())
+    }
+
+    /// Reads a handle, or the URI that a skill is passed on under.
+    pub(crate) fn handle(&self, name: &str) -> Result<Handle, Refusal> {
+        match self.passed_on_from(name) {
+            Some(handle) => Ok(handle),
+            None => Handle::parse(name),
+        }
+    }
+
+    /// Opens a window on a skill, asking the user first if need be.
+    pub(crate) async fn open_window(
         &self,
         client: &Client,
-        name: &str,
+        handle: &Handle,
         arguments: &ArgumentValues,
-    ) -> Result<OpenedSkill, CallError> {
-        let handle = match self.passed_on_from(name) {
-            Some(handle) => handle,
-            None => Handle::parse(name)?,
-        };
-        let (mut known, mut called) = self.resolve(&handle).await?;
+    ) -> Result<OpenWindow, CallError> {
+        let (mut known, mut called) = self.resolve(handle).await?;
         let mut loaded = self.load(client, &known, arguments).await;
         if matches!(&loaded, Err(CallError::Refused(refusal)) if may_be_outdated(refusal.reason)) {
             // The view may be older than the server's listing, so the server is asked once more.
             self.look_again();
-            let now = KnownSkill::from(self.host().resolve(&handle).await?);
+            let now = KnownSkill::from(self.host().resolve(handle).await?);
             if now != known {
-                called = self.called(now.id(), &handle);
+                called = self.called(now.id(), handle);
                 known = now;
                 loaded = self.load(client, &known, arguments).await;
             }
@@ -66,10 +58,9 @@ impl Bridge {
         }
         let window = loaded?.window;
         self.view().was_loaded(self.host(), &known);
-        let block = window.skill_for_model(&called, self.boundaries())?.into_string();
-        let opened = OpenWindow { handle: called.clone(), window: Arc::clone(&window) };
-        let word = self.windows().keep(opened, client.session())?;
-        Ok(OpenedSkill { handle: called, window, word, block })
+        let opened = OpenWindow { handle: called, window: Arc::clone(&window) };
+        self.windows().keep(opened.clone(), client.session());
+        Ok(opened)
     }
 
     async fn load(
@@ -78,16 +69,55 @@ impl Bridge {
         skill: &KnownSkill,
         arguments: &ArgumentValues,
     ) -> Result<Loaded, CallError> {
+        self.confirm(skill).await?;
         let approved = self.approved_or_ask(client, skill).await?;
         let arguments = self.ask_for_arguments(client, approved.listed(), arguments).await?;
         Ok(self.host().load_with(approved, &arguments).await?)
     }
 
+    /// Asks a skill's server whether the skill is still the same, if its listing may not be used
+    /// any more. The host withdraws the approval of a skill that has changed.
+    ///
+    /// A server that says nothing about changes, neither by notifications nor by a lifetime, would
+    /// otherwise be asked again only by the next listing. One that cannot be reached is passed over:
+    /// what the user approved may be used while its server is away.
+    pub(crate) async fn confirm(&self, skill: &KnownSkill) -> Result<(), Refusal> {
+        let Some(label) = skill.id().origin.server() else { return Ok(()) };
+        let servers = self.servers().all();
+        let server = servers.iter().find(|server| server.label() == label);
+        if !server.is_some_and(FollowedServer::is_stale) {
+            return Ok(());
+        }
+        match self.host().refresh(skill).await {
+            Ok(now) => {
+                if now.entry() != skill.entry() {
+                    self.look_again();
+                }
+                Ok(())
+            }
+            Err(refusal)
+                if matches!(refusal.reason, Reason::ServerUnreachable | Reason::ServerTimeout) =>
+            {
+                self.note_trouble(skill.id(), &refusal);
+                Ok(())
+            }
+            Err(refusal) => Err(refusal),
+        }
+    }
+
     /// Finds a skill in the view, or else asks its server.
-    async fn resolve(&self, handle: &Handle) -> Result<(KnownSkill, String), Refusal> {
-        let view = self.view();
-        match view.find(handle) {
-            Ok(item) => Ok((item.skill.clone(), item.handle.clone())),
+    pub(crate) async fn resolve(&self, handle: &Handle) -> Result<(KnownSkill, String), Refusal> {
+        let known = || {
+            let view = self.view();
+            view.find(handle).map(|item| (item.skill.clone(), item.handle.clone()))
+        };
+        let mut found = known();
+        if found.is_err() {
+            self.first_listing().await;
+            found = known();
+        }
+        match found {
+            Ok(found) => Ok(found),
             Err(refusal) if refusal.reason == Reason::SkillNotFound => {
                 let listed = self.host().resolve(handle).await?;
                 let called = self.called(listed.id(), handle);

@@ -4,17 +4,22 @@ mod approval_form;
 mod approved_only;
 mod approving;
 mod arguments;
+mod catalogue;
+mod client_kind;
 mod files;
 mod follow;
 mod lazy_index;
 mod listing;
+mod lists;
 mod loading;
 pub(crate) mod options;
 mod prompts;
+mod resources;
 pub mod shell;
 mod skill_arguments;
 mod stop;
 mod text;
+mod tool_specs;
 mod view;
 mod windows;
 
@@ -29,11 +34,21 @@ use skillwire_engine::{
 };
 use skillwire_host::{Discovered, Host, context::boundary::Boundaries};
 use skillwire_trust::{Handle, Reason, Refusal, SkillId};
-use tokio::{runtime, sync::Notify};
+use tokio::{
+    runtime,
+    sync::{Notify, watch},
+    time::Instant,
+};
 
 use self::{
-    approved_only::ApprovedOnly, arguments::ToolArguments, follow::statuses,
-    options::BridgeOptions, stop::CallError, view::BridgeView, windows::ClientWindows,
+    approved_only::ApprovedOnly,
+    arguments::ToolArguments,
+    client_kind::ClientKind,
+    follow::statuses,
+    options::BridgeOptions,
+    stop::CallError,
+    view::{BridgeView, FoldersStatus},
+    windows::ClientWindows,
 };
 use crate::{
     followed::{
@@ -56,6 +71,8 @@ struct Inner {
     view: Arc<ArcSwap<BridgeView>>,
     servers: FollowedServers,
     folders: FollowedFolders,
+    folders_status: watch::Sender<FoldersStatus>,
+    started: Instant,
     /// Notified when the known skills or the user's approvals may have changed.
     changed: Arc<Notify>,
     list_changes: ListChanges,
@@ -91,7 +108,9 @@ impl Bridge {
         let gateway = servers.gateway().clone();
         let folders = FollowedFolders::new(host.clone(), admission, gateway, &following.scheme);
         let nothing = Discovered::default();
-        let statuses = statuses(&servers);
+        let reading =
+            if options.reads_folders { FoldersStatus::Pending } else { FoldersStatus::Read };
+        let statuses = statuses(&servers, reading.clone());
         let first = BridgeView::new(&host, &BridgeView::default(), nothing, statuses, &options);
         view.store(Arc::new(first));
         Ok(Self(Arc::new(Inner {
@@ -102,6 +121,8 @@ impl Bridge {
             view,
             servers,
             folders,
+            folders_status: watch::Sender::new(reading),
+            started: Instant::now(),
             changed,
             list_changes,
         })))
@@ -150,24 +171,25 @@ impl Bridge {
         &self.0.folders
     }
 
-    /// The URI under which a skill is passed on.
-    pub(crate) fn passed_on_as(&self, skill: &SkillId) -> Option<SkillUri> {
-        let mut all = self.mappings();
-        all.find(|mapping| *mapping.origin() == skill.origin)?.passed_on_skill(&skill.uri)
+    pub(crate) fn folders_status(&self) -> &watch::Sender<FoldersStatus> {
+        &self.0.folders_status
+    }
+
+    /// When the bridge started.
+    pub(crate) fn started(&self) -> Instant {
+        self.0.started
     }
 
     /// The skill that is passed on under a URI.
     pub(crate) fn passed_on_from(&self, uri: &str) -> Option<Handle> {
         let uri = SkillUri::parse(uri).ok()?;
-        self.mappings().find_map(|mapping| {
+        let servers = self.0.servers.all();
+        let mut mappings =
+            self.0.folders.mappings().iter().chain(servers.iter().map(FollowedServer::uris));
+        mappings.find_map(|mapping: &UriMapping| {
             let own = mapping.own_skill(&uri)?;
             Some(Handle::Uri(mapping.origin().clone(), own))
         })
-    }
-
-    fn mappings(&self) -> impl Iterator<Item = &UriMapping> {
-        let servers = self.0.servers.all().iter().map(FollowedServer::uris);
-        self.0.folders.mappings().iter().chain(servers)
     }
 
     /// Lists a server again that could not be reached, so that `list_skills` mentions the failure.
@@ -189,10 +211,11 @@ impl Bridge {
     pub(crate) fn show(&self, view: BridgeView) {
         let view = Arc::new(view);
         let old = self.0.view.swap(Arc::clone(&view));
-        if old.tools != view.tools {
+        let (tools, prompts) = old.list_changes(&view, self.options());
+        if tools {
             self.0.list_changes.tools();
         }
-        if old.prompts != view.prompts {
+        if prompts {
             self.0.list_changes.prompts();
         }
         if old.approves_the_same_as(&view) {
@@ -207,26 +230,28 @@ impl Bridge {
         let Invocation { name, arguments, client } = invocation;
         let arguments = ToolArguments::new(name, arguments);
         match name.as_str() {
-            "list_skills" => self.list_skills(&arguments).await,
+            "list_skills" => self.list_skills(client, &arguments).await,
             "load_skill" => self.load_skill(client, &arguments).await,
-            "read_skill_file" => self.read_skill_file(&arguments).await,
-            "list_skill_files" => self.list_skill_files(&arguments),
-            _ => self.unload_skill(&arguments),
+            "read_skill_file" => self.read_skill_file(client, &arguments).await,
+            "list_skill_files" => self.list_skill_files(client, &arguments).await,
+            "read_resource" => self.read_resource(client, &arguments).await,
+            _ => self.unload_skill(client, &arguments).await,
         }
     }
 }
 
 impl Offer for Bridge {
-    fn instructions(&self, _caller: &Caller) -> Option<String> {
-        Some(self.view().instructions.clone())
+    fn instructions(&self, caller: &Caller) -> Option<String> {
+        let view = self.view();
+        Some(view.lists(kind(caller), self.options()).instructions.clone())
     }
 
-    fn tools(&self, _caller: &Caller) -> Arc<Items> {
-        Arc::clone(&self.view().tools)
+    fn tools(&self, caller: &Caller) -> Arc<Items> {
+        Arc::clone(&self.view().lists(kind(caller), self.options()).tools)
     }
 
-    fn prompts(&self, _caller: &Caller) -> Arc<Items> {
-        Arc::clone(&self.view().prompts)
+    fn prompts(&self, caller: &Caller) -> Arc<Items> {
+        Arc::clone(&self.view().lists(kind(caller), self.options()).prompts)
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'static, Result<ToolReply, Interrupt>> {
@@ -256,4 +281,8 @@ impl Offer for Bridge {
     fn session_ended(&self, session: &str) {
         self.windows().session_ended(session);
     }
+}
+
+fn kind(caller: &Caller) -> ClientKind {
+    ClientKind::of(caller.client.as_deref())
 }

@@ -1,13 +1,21 @@
 //! The options of a bridge.
 
+use std::time::Duration;
+
 /// The default limit of the catalogue in the instructions, in tokens.
 const USUAL_BUDGET: usize = 2_000;
+
+/// How many skills the description of `load_skill` names by default.
+const USUAL_HANDLES: usize = 200;
+
+/// How long calls wait by default for the first listing of origins.
+const FIRST_LISTING: Duration = Duration::from_secs(10);
 
 /// Options of a bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BridgeOptions {
-    /// How many handles the schema of `load_skill` lists before it points to `list_skills`.
+    /// How many skills the description of `load_skill` names before it only counts them.
     pub max_handles: usize,
     /// The most tokens of the catalogue in the instructions, estimated as a quarter of the bytes.
     pub catalogue_budget: usize,
@@ -15,21 +23,27 @@ pub struct BridgeOptions {
     pub approve_command: String,
     /// Whether the bridge may ask the user; with a lock file, the file alone decides.
     pub asks_user: bool,
+    /// Whether folders of this machine are read after the start, so that calls wait for them.
+    pub reads_folders: bool,
+    /// How long after the start calls wait for the first listing of every origin.
+    pub first_listing: Duration,
 }
 
 impl Default for BridgeOptions {
     fn default() -> Self {
         Self {
-            max_handles: skillwire_host::tools::MOST_HANDLES,
+            max_handles: USUAL_HANDLES,
             catalogue_budget: USUAL_BUDGET,
             approve_command: "skillwire approve".to_owned(),
             asks_user: true,
+            reads_folders: false,
+            first_listing: FIRST_LISTING,
         }
     }
 }
 
 impl BridgeOptions {
-    /// Sets how many handles the schema of `load_skill` lists.
+    /// Sets how many skills the description of `load_skill` names.
     #[must_use]
     pub fn max_handles(self, max_handles: usize) -> Self {
         Self { max_handles, ..self }
@@ -51,5 +65,17 @@ impl BridgeOptions {
     #[must_use]
     pub fn asks_user(self, asks_user: bool) -> Self {
         Self { asks_user, ..self }
+    }
+
+    /// Sets whether folders of this machine are read after the start.
+    #[must_use]
+    pub fn reads_folders(self, reads_folders: bool) -> Self {
+        Self { reads_folders, ..self }
+    }
+
+    /// Sets how long after the start calls wait for the first listing of every origin.
+    #[must_use]
+    pub fn first_listing(self, first_listing: Duration) -> Self {
+        Self { first_listing, ..self }
     }
 }

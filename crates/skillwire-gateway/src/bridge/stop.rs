@@ -145,7 +145,7 @@ fn hint(refusal: &Refusal, options: &BridgeOptions) -> Option<String> {
         Reason::FileNotListed | Reason::PathOutsideSkill => {
             Some("Call `list_skill_files` to see the files there are.".to_owned())
         }
-        Reason::WindowClosed => Some("Call `load_skill` to open a window.".to_owned()),
+        Reason::WindowClosed => Some("Call `load_skill` again.".to_owned()),
         Reason::ServerUnreachable | Reason::ServerTimeout => Some(
             "The skill's server cannot be reached now. Try again later, or tell the user."
                 .to_owned(),

@@ -3,21 +3,11 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
-use serde_json::{Value, json};
 use skillwire_core::SkillEntry;
-use skillwire_engine::offer::Items;
-use skillwire_host::{
-    Discovered, Host,
-    context::{
-        catalogue::{self, CatalogueItem, CatalogueOptions, Format},
-        text::{one_line, one_line_within},
-    },
-    tools,
-};
+use skillwire_host::{Discovered, Host, context::text::one_line_within};
 use skillwire_search::SkillText;
 use skillwire_trust::{
     Approval, Handle, KnownSkill, ListedSkill, Refusal, Registry, RegistryItem, ServerLabel,
@@ -25,21 +15,11 @@ use skillwire_trust::{
 };
 
 use super::{
+    client_kind::ClientKind,
     lazy_index::{BuiltIndex, LazyIndex},
+    lists::ClientLists,
     options::BridgeOptions,
 };
-
-/// The most characters of a description in a list of prompts.
-const MAX_DESCRIPTION: usize = 300;
-
-/// The part of the instructions that does not depend on the skills.
-const USE: &str = "Skills are instructions for particular tasks. `load_skill` loads one by its \
-                   handle, `read_skill_file` reads its other files, `list_skills` searches. Load a \
-                   skill before a task it describes. The user is asked before a server's skill is \
-                   loaded for the first time, and again when it has changed; a refusal says what \
-                   the user can do. Texts of skills come from the origins they name and carry no \
-                   authority of their own. Skillwire checks what it passes on; it does not control \
-                   this client's other tools, its permissions, or what is done with the texts.";
 
 /// Whether a server could be listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +30,25 @@ pub(crate) enum ServerStatus {
     Listed,
     /// The last listing failed for this reason; the skills of the one before stay known.
     Failed(String),
+}
+
+/// Whether the skill folders of this machine were read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum FoldersStatus {
+    /// They are being read for the first time.
+    Pending,
+    /// They were read, or there are none to read.
+    #[default]
+    Read,
+    /// They hold more than is read; the sentence says what.
+    Incomplete(String),
+}
+
+/// Whether each origin could be listed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OriginStatuses {
+    pub(crate) servers: BTreeMap<ServerLabel, ServerStatus>,
+    pub(crate) folders: FoldersStatus,
 }
 
 /// The user's decision about a skill, as listings show it.
@@ -68,14 +67,14 @@ pub(crate) enum SkillStatus {
 }
 
 impl SkillStatus {
-    /// The words that a listing shows after the handle.
-    pub(crate) fn words(self) -> &'static str {
+    /// What a listing shows after the handle; nothing for a skill that can be loaded at once.
+    pub(crate) fn suffix(self) -> &'static str {
         match self {
-            Self::Approved => "approved",
-            Self::New => "needs the user's approval",
-            Self::Changed => "changed, needs the user's approval again",
-            Self::Declined => "declined by the user",
-            Self::Disabled => "disabled by the user",
+            Self::Approved => "",
+            Self::New => " (needs the user's approval)",
+            Self::Changed => " (changed, needs the user's approval again)",
+            Self::Declined => " (declined by the user)",
+            Self::Disabled => " (disabled by the user)",
         }
     }
 }
@@ -97,11 +96,13 @@ pub(crate) struct BridgeView {
     /// The approvals of skills of older servers, by place: their listings do not say whether an
     /// approval covers them.
     approvals: BTreeMap<usize, Approval>,
-    statuses: BTreeMap<ServerLabel, ServerStatus>,
+    statuses: OriginStatuses,
+    /// The paths of skills in folders, below the user's home or the project; more than one for a
+    /// skill of which there are copies.
+    paths: BTreeMap<SkillId, Vec<String>>,
     index: Arc<LazyIndex>,
-    pub(crate) tools: Arc<Items>,
-    pub(crate) prompts: Arc<Items>,
-    pub(crate) instructions: String,
+    /// The lists of each kind of client, by its index, made when a client of the kind first asks.
+    lists: [OnceLock<ClientLists>; ClientKind::ALL.len()],
 }
 
 impl BridgeView {
@@ -111,7 +112,7 @@ impl BridgeView {
         host: &Host,
         before: &Self,
         found: Discovered,
-        statuses: BTreeMap<ServerLabel, ServerStatus>,
+        statuses: OriginStatuses,
         options: &BridgeOptions,
     ) -> Self {
         let registry = found.registry;
@@ -125,14 +126,58 @@ impl BridgeView {
         let places = decisions.into_iter().enumerate();
         let approvals = places.filter_map(|(place, decided)| Some((place, decided.approval?)));
         let approvals = approvals.collect();
-        let mut view = Self { registry, shown, approvals, statuses, ..Self::default() };
+        let paths = host.folder_paths();
+        let mut view = Self { registry, shown, approvals, statuses, paths, ..Self::default() };
         if view.reads_like(before) {
             view.index = Arc::clone(&before.index);
         }
-        view.tools = view.list_tools(options);
-        view.prompts = view.list_prompts();
-        view.instructions = view.instruct(options);
+        // Changes of these lists are announced, so they are made at once.
+        view.lists(ClientKind::Other, options);
         view
+    }
+
+    /// The lists of one kind of client.
+    pub(crate) fn lists(&self, kind: ClientKind, options: &BridgeOptions) -> &ClientLists {
+        self.lists[kind.index()].get_or_init(|| ClientLists::new(self, kind, options))
+    }
+
+    /// Tells whether clients would get other tools or prompts from another view.
+    pub(crate) fn list_changes(&self, other: &Self, options: &BridgeOptions) -> (bool, bool) {
+        let changes = |kind: ClientKind| {
+            let asked = |view: &Self| view.lists[kind.index()].get().is_some();
+            if !asked(self) && !asked(other) {
+                return (false, false);
+            }
+            let (ours, theirs) = (self.lists(kind, options), other.lists(kind, options));
+            (ours.tools != theirs.tools, ours.prompts != theirs.prompts)
+        };
+        let all = ClientKind::ALL.into_iter().map(changes);
+        all.fold((false, false), |sum, one| (sum.0 || one.0, sum.1 || one.1))
+    }
+
+    /// Every skill that is shown to one kind of client: not those that it has without a bridge.
+    pub(crate) fn items_for(
+        &self,
+        kind: ClientKind,
+    ) -> impl Iterator<Item = (&RegistryItem, SkillStatus)> {
+        self.items().filter(move |(item, _)| !self.is_native(item, kind))
+    }
+
+    /// Tells whether a client has a skill without a bridge.
+    pub(crate) fn is_native(&self, item: &RegistryItem, kind: ClientKind) -> bool {
+        let paths = self.paths.get(item.skill.id());
+        paths.is_some_and(|paths| paths.iter().any(|path| kind.reads(path)))
+    }
+
+    /// Tells whether there are servers besides the folders.
+    pub(crate) fn has_servers(&self) -> bool {
+        !self.statuses.servers.is_empty()
+    }
+
+    /// Tells whether an origin is being listed for the first time.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.statuses.folders == FoldersStatus::Pending
+            || self.statuses.servers.values().any(|status| *status == ServerStatus::Pending)
     }
 
     /// Every skill that is shown, with the user's decision about it.
@@ -247,13 +292,13 @@ impl BridgeView {
     pub(crate) fn origins(&self) -> Vec<&str> {
         let items = self.registry.items().iter().map(|item| item.skill.id().origin.label());
         let mut all: Vec<&str> =
-            items.chain(self.statuses.keys().map(ServerLabel::as_str)).collect();
+            items.chain(self.statuses.servers.keys().map(ServerLabel::as_str)).collect();
         all.sort_unstable();
         all.dedup();
         all
     }
 
-    /// A sentence for each server whose last listing failed or has not ended.
+    /// A sentence for each origin that could not be listed completely.
     pub(crate) fn troubles(&self) -> Vec<String> {
         let trouble = |(label, status): (&ServerLabel, &ServerStatus)| match status {
             ServerStatus::Listed => None,
@@ -264,60 +309,12 @@ impl BridgeView {
                 one_line_within(reason, 300)
             )),
         };
-        self.statuses.iter().filter_map(trouble).collect()
-    }
-
-    fn list_tools(&self, options: &BridgeOptions) -> Arc<Items> {
-        let handles: Vec<String> = self.items().map(|(item, _)| item.handle.clone()).collect();
-        let specs = tools::all(&handles, options.max_handles);
-        let takes_arguments = self.items().any(|(item, _)| item.skill.takes_arguments());
-        // `read_resource` is for models inside a host. A client of a bridge reads resources itself.
-        let offered = specs.iter().filter(|spec| spec.name != "read_resource");
-        Items::of(offered.map(|spec| {
-            let mut tool = json!(spec);
-            if spec.name == "load_skill" && takes_arguments {
-                tool["inputSchema"]["properties"]["arguments"] = tools::skill_arguments();
-            }
-            let reads = !matches!(spec.name, "load_skill" | "unload_skill");
-            tool["annotations"] = json!({
-                "title": title(spec.name),
-                "readOnlyHint": reads,
-                "destructiveHint": false,
-                "openWorldHint": spec.name == "load_skill",
-            });
-            tool
-        }))
-    }
-
-    fn list_prompts(&self) -> Arc<Items> {
-        let approved = self.items().filter(|(_, shown)| *shown == SkillStatus::Approved);
-        Items::of(approved.map(|(item, _)| prompt(item)))
-    }
-
-    fn instruct(&self, options: &BridgeOptions) -> String {
-        let items: Vec<CatalogueItem> = self
-            .items()
-            .map(|(item, _)| CatalogueItem {
-                handle: item.handle.clone(),
-                description: item.skill.entry().frontmatter.description().to_owned(),
-                origin: item.skill.id().origin.clone(),
-            })
-            .collect();
-        let catalogue_options = CatalogueOptions {
-            format: Format::Markdown,
-            budget: Some(options.catalogue_budget),
-            ..CatalogueOptions::default()
+        let folders = match &self.statuses.folders {
+            FoldersStatus::Read => None,
+            FoldersStatus::Pending => Some("The skill folders are still being read.".to_owned()),
+            FoldersStatus::Incomplete(reason) => Some(one_line_within(reason, 300)),
         };
-        let mut text = USE.to_owned();
-        if let Some(catalogue) = catalogue::render(&items, &catalogue_options) {
-            let _ = write!(text, "\n\n{}", catalogue.text);
-        }
-        if self.statuses.values().any(|status| *status == ServerStatus::Pending) {
-            text.push_str(
-                "\n\nSome servers are still being listed; `list_skills` shows more soon.",
-            );
-        }
-        text
+        folders.into_iter().chain(self.statuses.servers.iter().filter_map(trouble)).collect()
     }
 }
 
@@ -338,44 +335,4 @@ fn shown(host: &Host, skill: &KnownSkill, standing: &Standing) -> SkillStatus {
         Standing::Declined => SkillStatus::Declined,
         Standing::New | Standing::Approved(_) => SkillStatus::New,
     }
-}
-
-fn title(tool: &str) -> &str {
-    match tool {
-        "list_skills" => "List skills",
-        "load_skill" => "Load a skill",
-        "read_skill_file" => "Read a file of a skill",
-        "list_skill_files" => "List files of a skill",
-        "unload_skill" => "Unload a skill",
-        other => other,
-    }
-}
-
-fn prompt(item: &RegistryItem) -> Value {
-    let frontmatter = &item.skill.entry().frontmatter;
-    let declared = item.skill.arguments();
-    let mut arguments: Vec<Value> = declared
-        .iter()
-        .map(|argument| {
-            let about = argument.description.as_deref().unwrap_or_default();
-            json!({
-                "name": argument.name,
-                "description": one_line_within(about, MAX_DESCRIPTION),
-                "required": argument.required,
-            })
-        })
-        .collect();
-    if !declared.iter().any(|argument| argument.name == "file") {
-        arguments.push(json!({
-            "name": "file",
-            "description": "A file of the skill to show as well.",
-            "required": false,
-        }));
-    }
-    json!({
-        "name": item.handle,
-        "title": one_line(item.skill.name().as_str()),
-        "description": one_line_within(frontmatter.description(), MAX_DESCRIPTION),
-        "arguments": arguments,
-    })
 }

@@ -1,8 +1,8 @@
-//! The windows of clients, each with an id that cannot be guessed.
+//! The windows that clients have open: which skill is in which conversation, and with what content.
 //!
-//! Requests of the modern era have no session, so the id alone ties a request to the load before
-//! it, on any connection. It must be random: a client that guessed an id could read another
-//! client's window. Windows that a legacy session opened are closed with the session.
+//! Clients name skills by their handles, so that a conversation goes on after the bridge was
+//! restarted. A window only remembers the content a conversation has seen: while it is open, no file
+//! of other content is read under the same handle.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -10,13 +10,17 @@ use std::{
 };
 
 use parking_lot::{Mutex, MutexGuard};
-use skillwire_core::SkillEntry;
 use skillwire_host::Window;
-use skillwire_trust::{Reason, Refusal, SkillId, Subject};
+use skillwire_trust::SkillId;
 
 /// The most open windows. A new window beyond them closes the least recently used one, because a
 /// client without a session may never close its windows.
 const MAX_WINDOWS: usize = 1_024;
+
+/// A legacy session; all modern requests, which have none, share one.
+type Session = Option<Box<str>>;
+
+type Key = (Session, SkillId);
 
 /// A window, and the handle the client knows its skill by.
 #[derive(Clone)]
@@ -27,7 +31,6 @@ pub(crate) struct OpenWindow {
 
 struct HeldWindow {
     opened: OpenWindow,
-    session: Option<String>,
     /// When it was used last, as a tick of [`State::clock`].
     used: u64,
 }
@@ -38,68 +41,64 @@ pub(crate) struct ClientWindows(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    held: HashMap<String, HeldWindow>,
-    /// The ids of all windows, least recently used first.
-    by_use: BTreeMap<u64, String>,
+    held: HashMap<Key, HeldWindow>,
+    /// The keys of all windows, least recently used first.
+    by_use: BTreeMap<u64, Key>,
     clock: u64,
 }
 
 impl ClientWindows {
-    /// Keeps a window and returns its id.
-    pub(crate) fn keep(
-        &self,
-        opened: OpenWindow,
-        session: Option<&str>,
-    ) -> Result<String, Refusal> {
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(|error| {
-            Refusal::new(Reason::StateUnusable)
-                .expected("random numbers from the system")
-                .actual(error)
-        })?;
-        let word = format!("w{:016x}", u64::from_be_bytes(random));
+    /// Keeps the window on a skill, in place of an earlier one of the same session.
+    pub(crate) fn keep(&self, opened: OpenWindow, session: Option<&str>) {
+        let key = key(session, opened.window.skill());
         let mut state = self.lock();
-        if state.held.len() >= MAX_WINDOWS
+        let used = state.tick();
+        let before = state.held.insert(key.clone(), HeldWindow { opened, used });
+        state.by_use.insert(used, key);
+        if let Some(before) = before {
+            state.let_go(&before);
+        }
+        if state.held.len() > MAX_WINDOWS
             && let Some((_, oldest)) = state.by_use.pop_first()
         {
             state.forget(&oldest);
         }
-        let (session, used) = (session.map(str::to_owned), state.tick());
-        state.by_use.insert(used, word.clone());
-        state.held.insert(word.clone(), HeldWindow { opened, session, used });
-        Ok(word)
     }
 
-    /// Returns the window with this id, and marks it as used.
-    pub(crate) fn get(&self, word: &str) -> Result<OpenWindow, Refusal> {
+    /// Returns the window of a session on a skill, and marks it as used.
+    pub(crate) fn get(&self, skill: &SkillId, session: Option<&str>) -> Option<OpenWindow> {
+        let key = key(session, skill);
         let mut state = self.lock();
         let now = state.tick();
-        let held = state.held.get_mut(word).ok_or_else(|| closed(word))?;
+        let held = state.held.get_mut(&key)?;
         let before = std::mem::replace(&mut held.used, now);
         let opened = held.opened.clone();
         state.by_use.remove(&before);
-        state.by_use.insert(now, word.to_owned());
-        Ok(opened)
+        state.by_use.insert(now, key);
+        Some(opened)
     }
 
-    /// Closes a window.
-    pub(crate) fn close(&self, word: &str) -> Result<OpenWindow, Refusal> {
-        let opened = self.get(word)?;
-        self.lock().forget(word);
-        Ok(opened)
+    /// Closes the window of a session on a skill, and tells whether there was one.
+    pub(crate) fn close(&self, skill: &SkillId, session: Option<&str>) -> bool {
+        self.lock().forget(&key(session, skill))
     }
 
-    /// Closes every window of a skill whose content is not the one that is approved now.
-    pub(crate) fn close_outdated(&self, skill: &SkillId, approved: &SkillEntry) {
-        self.lock().forget_all(|held| {
-            let window = &held.opened.window;
-            window.skill() == skill && **window.entry() != *approved
-        });
+    /// The windows of a session, by handle.
+    pub(crate) fn of_session(&self, session: Option<&str>) -> Vec<OpenWindow> {
+        let state = self.lock();
+        let of_session = state.held.iter().filter(|((of, _), _)| of.as_deref() == session);
+        let mut opened: Vec<_> = of_session.map(|(_, held)| held.opened.clone()).collect();
+        opened.sort_by(|a, b| a.handle.cmp(&b.handle));
+        opened
     }
 
     /// Closes the windows of a session.
     pub(crate) fn session_ended(&self, session: &str) {
-        self.lock().forget_all(|held| held.session.as_deref() == Some(session));
+        let mut state = self.lock();
+        let keys = state.held.keys().filter(|(of, _)| of.as_deref() == Some(session));
+        for key in keys.cloned().collect::<Vec<_>>() {
+            state.forget(&key);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -114,17 +113,14 @@ impl State {
         self.clock
     }
 
-    fn forget_all(&mut self, which: impl Fn(&HeldWindow) -> bool) {
-        let words = self.held.iter().filter(|(_, held)| which(held));
-        let words: Vec<String> = words.map(|(word, _)| word.clone()).collect();
-        for word in words {
-            self.forget(&word);
-        }
+    fn forget(&mut self, key: &Key) -> bool {
+        let Some(gone) = self.held.remove(key) else { return false };
+        self.let_go(&gone);
+        true
     }
 
-    /// Forgets an id, and releases its window unless another id refers to the same window.
-    fn forget(&mut self, word: &str) {
-        let Some(gone) = self.held.remove(word) else { return };
+    /// Releases a window that was removed, unless another session shares it.
+    fn let_go(&mut self, gone: &HeldWindow) {
         self.by_use.remove(&gone.used);
         let shared = |other: &HeldWindow| Arc::ptr_eq(&other.opened.window, &gone.opened.window);
         if !self.held.values().any(shared) {
@@ -133,6 +129,6 @@ impl State {
     }
 }
 
-fn closed(word: &str) -> Refusal {
-    Refusal::new(Reason::WindowClosed).about(Subject::window(word.escape_debug().to_string()))
+fn key(session: Option<&str>, skill: &SkillId) -> Key {
+    (session.map(Into::into), skill.clone())
 }

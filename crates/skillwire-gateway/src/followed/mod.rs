@@ -6,5 +6,6 @@ pub(crate) mod server_state;
 pub(crate) mod servers;
 pub(crate) mod skills;
 
+mod added;
 mod follow;
 mod signal;

@@ -84,7 +84,7 @@ impl FollowOptions {
 #[derive(Debug, Clone)]
 pub struct FollowedServer {
     shared: Arc<ServerState>,
-    _following: Arc<Following>,
+    following: Arc<Following>,
 }
 
 /// Ends the task that follows a server when the last clone of the server is dropped.
@@ -112,7 +112,7 @@ impl FollowedServer {
         let shared = ServerState::new(relay, uris, admission, gateway, options, runtime, listener);
         let shared = Arc::new(shared);
         let task = runtime.spawn(follow::follow(Arc::clone(&shared)));
-        Self { shared, _following: Arc::new(Following(task.abort_handle())) }
+        Self { shared, following: Arc::new(Following(task.abort_handle())) }
     }
 
     /// Returns the label that the user gave to the server.
@@ -152,6 +152,18 @@ impl FollowedServer {
     /// Returns the reason why the last listing failed, if it did.
     pub fn failure(&self) -> Option<String> {
         self.shared.skills().failure().map(str::to_owned)
+    }
+
+    /// Tells whether the server was listed and its listing may not be used any more.
+    pub(crate) fn is_stale(&self) -> bool {
+        let stale_at = self.shared.freshness().stale_at;
+        self.failure().is_none() && stale_at.is_some_and(|stale_at| stale_at <= Instant::now())
+    }
+
+    /// Ends following the server. Its source reports that its skills are gone.
+    pub(crate) fn stop(&self) {
+        self.following.0.abort();
+        self.shared.forget_skills();
     }
 
     /// Returns how long, and by whom, answers made from the present skills may be reused.

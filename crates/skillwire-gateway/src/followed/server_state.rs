@@ -122,6 +122,13 @@ impl ServerState {
         *self.freshness.lock()
     }
 
+    /// Forgets every skill, because the server is no longer followed.
+    pub(crate) fn forget_skills(&self) {
+        *self.skills() = FollowedSkills::default();
+        self.tried.send_replace(true);
+        self.announce();
+    }
+
     /// Announces that the skills have changed: to the listener, or else to the source's scanner.
     pub(crate) fn announce(&self) {
         let freshness = {

@@ -1,7 +1,8 @@
 //! Several servers, whose skills are passed on side by side.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
+use arc_swap::ArcSwap;
 use skillwire_core::SkillUri;
 use skillwire_host::Host;
 use skillwire_source::{BoxFuture, CachePolicy, LookupOutcome, SkillLookup, SkillSource};
@@ -9,7 +10,10 @@ use skillwire_trust::{Refusal, ServerLabel};
 use tokio::{runtime::Handle, sync::Notify, time::timeout};
 
 use crate::{
-    followed::server::{FollowOptions, FollowedServer},
+    followed::{
+        added::AddedServers,
+        server::{FollowOptions, FollowedServer},
+    },
     passing_on::admission::Admission,
     passing_on::provenance::{GatewayId, NoRandomness},
 };
@@ -17,10 +21,44 @@ use crate::{
 /// Several servers whose skills are passed on.
 ///
 /// Each server has its own task, so one that is slow, dead or hostile does not delay the others.
+///
+/// Servers can be added and removed later; clones share the same servers.
 #[derive(Debug, Clone)]
 pub struct FollowedServers {
-    all: Vec<FollowedServer>,
+    all: Arc<ArcSwap<Vec<FollowedServer>>>,
+    /// Those that were added after the start, which one source reports together.
+    added: AddedServers,
+    start: Arc<Start>,
+}
+
+/// What is needed to begin to follow a server.
+struct Start {
+    host: Host,
+    admission: Arc<dyn Admission>,
+    options: FollowOptions,
+    runtime: Handle,
+    listener: Option<Arc<Notify>>,
     gateway: GatewayId,
+}
+
+impl fmt::Debug for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Start").field("gateway", &self.gateway).finish_non_exhaustive()
+    }
+}
+
+impl Start {
+    fn follow(&self, label: &ServerLabel) -> Result<FollowedServer, Refusal> {
+        let relay = self.host.relay(label)?;
+        Ok(FollowedServer::start(
+            relay,
+            Arc::clone(&self.admission),
+            self.gateway.clone(),
+            self.options.clone(),
+            &self.runtime,
+            self.listener.clone(),
+        ))
+    }
 }
 
 /// The reason why servers cannot be followed.
@@ -61,37 +99,72 @@ impl FollowedServers {
         runtime: &Handle,
         listener: Option<&Arc<Notify>>,
     ) -> Result<Self, StartError> {
-        let gateway = GatewayId::random()?;
-        let relays: Vec<_> =
-            labels.into_iter().map(|label| host.relay(label)).collect::<Result<_, _>>()?;
-        let start = |relay| {
-            let admission = Arc::clone(admission);
-            let gateway = gateway.clone();
-            let options = options.clone();
-            FollowedServer::start(relay, admission, gateway, options, runtime, listener.cloned())
+        let start = Start {
+            host: host.clone(),
+            admission: Arc::clone(admission),
+            options: options.clone(),
+            runtime: runtime.clone(),
+            listener: listener.cloned(),
+            gateway: GatewayId::random()?,
         };
-        Ok(Self { all: relays.into_iter().map(start).collect(), gateway })
+        let labels: Vec<&ServerLabel> = labels.into_iter().collect();
+        // All labels are checked before the first server is followed.
+        for label in &labels {
+            host.relay(label)?;
+        }
+        let all = labels.into_iter().map(|label| start.follow(label)).collect::<Result<_, _>>()?;
+        Ok(Self {
+            all: Arc::new(ArcSwap::from_pointee(all)),
+            added: AddedServers::default(),
+            start: Arc::new(start),
+        })
     }
 
-    /// Returns each server as a source.
+    /// Begins to follow a server that the host knows by now, in place of one with the same label.
+    #[tracing::instrument(skip(self))]
+    pub fn add(&self, label: &ServerLabel) -> Result<(), Refusal> {
+        let server = self.start.follow(label)?;
+        self.remove(label);
+        self.added.add(server.clone());
+        let mut all = Vec::clone(&self.all());
+        all.push(server);
+        self.all.store(Arc::new(all));
+        Ok(())
+    }
+
+    /// Ends following a server, and tells whether it was followed.
+    #[tracing::instrument(skip(self))]
+    pub fn remove(&self, label: &ServerLabel) -> bool {
+        let mut all = Vec::clone(&self.all());
+        let Some(at) = all.iter().position(|server| server.label() == label) else { return false };
+        let removed = all.remove(at);
+        self.all.store(Arc::new(all));
+        removed.stop();
+        true
+    }
+
+    /// Returns each server as a source, and one source of those that are added later.
     pub fn sources(&self) -> Vec<Box<dyn SkillSource>> {
-        self.all.iter().map(|server| Box::new(server.clone()) as Box<dyn SkillSource>).collect()
+        let now = self.all();
+        let now = now.iter().map(|server| Box::new(server.clone()) as Box<dyn SkillSource>);
+        now.chain([Box::new(self.added.clone()) as Box<dyn SkillSource>]).collect()
     }
 
     /// Returns the id by which this gateway recognises its own skills when they come back to it.
     pub fn gateway(&self) -> &GatewayId {
-        &self.gateway
+        &self.start.gateway
     }
 
-    /// Returns the servers, in the order in which their labels were given.
-    pub fn all(&self) -> &[FollowedServer] {
-        &self.all
+    /// Returns the servers that are followed now, in the order in which their labels were given.
+    pub fn all(&self) -> Arc<Vec<FollowedServer>> {
+        self.all.load_full()
     }
 
     /// Waits until the first listing of every server has ended, but no longer than `at_most`.
     pub async fn settle(&self, at_most: Duration) {
+        let servers = self.all();
         let all = async {
-            for server in &self.all {
+            for server in servers.iter() {
                 server.tried().await;
             }
         };
@@ -102,31 +175,33 @@ impl FollowedServers {
     /// Has the sources scanned if servers changed since the last scan.
     #[cfg(feature = "bridge")]
     pub(crate) fn wake(&self) {
-        self.all.iter().for_each(FollowedServer::wake);
+        self.all().iter().for_each(FollowedServer::wake);
     }
 
     /// Has every source scanned again, because the admission decides differently now.
     pub fn reconsider(&self) {
-        self.all.iter().for_each(FollowedServer::reconsider);
+        self.all().iter().for_each(FollowedServer::reconsider);
     }
 }
 
 impl SkillLookup for FollowedServers {
     fn aliases(&self, uri: &SkillUri) -> Vec<SkillUri> {
-        self.all.iter().filter_map(|server| server.uris().passed_on_skill(uri)).collect()
+        self.all().iter().filter_map(|server| server.uris().passed_on_skill(uri)).collect()
     }
 
     fn look_up(&self, uri: &SkillUri) -> Option<BoxFuture<LookupOutcome>> {
-        let mut all = self.all.iter();
-        let found = all.find_map(|server| Some((server, server.uris().own_skill(uri)?)));
+        let all = self.all();
+        let found = all.iter().find_map(|server| Some((server, server.uris().own_skill(uri)?)));
         found.map(|(server, uri)| server.find(uri))
     }
 
     fn cache_policy(&self) -> CachePolicy {
-        let all = self.all.iter().map(FollowedServer::cache_policy);
-        all.fold(CachePolicy::default(), |sum, one| CachePolicy {
-            max_age: [sum.max_age, one.max_age].into_iter().flatten().min(),
-            private: sum.private || one.private,
+        let all = self.all();
+        all.iter().map(FollowedServer::cache_policy).fold(CachePolicy::default(), |sum, one| {
+            CachePolicy {
+                max_age: [sum.max_age, one.max_age].into_iter().flatten().min(),
+                private: sum.private || one.private,
+            }
         })
     }
 }

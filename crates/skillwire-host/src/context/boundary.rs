@@ -8,22 +8,22 @@ use skillwire_trust::{Reason, Refusal};
 const TRIES: usize = 4;
 
 /// A source of boundaries.
-pub struct Boundaries(Box<dyn Fn() -> Result<[u8; 16], NoBoundary> + Send + Sync>);
+pub struct Boundaries(Box<dyn Fn() -> Result<[u8; 8], NoBoundary> + Send + Sync>);
 
 impl Boundaries {
     /// Creates boundaries from the system's random numbers.
     pub fn random() -> Self {
         Self::from_source(|| {
-            let mut drawn = [0; 16];
+            let mut drawn = [0; 8];
             getrandom::fill(&mut drawn).map_err(|_| NoBoundary)?;
             Ok(drawn)
         })
     }
 
-    /// Creates boundaries from another source of 16 random bytes, which must return others on each
+    /// Creates boundaries from another source of 8 random bytes, which must return others on each
     /// call.
     pub fn from_source(
-        draw: impl Fn() -> Result<[u8; 16], NoBoundary> + Send + Sync + 'static,
+        draw: impl Fn() -> Result<[u8; 8], NoBoundary> + Send + Sync + 'static,
     ) -> Self {
         Self(Box::new(draw))
     }
@@ -31,7 +31,7 @@ impl Boundaries {
     /// Returns a boundary that does not occur in the content.
     pub(super) fn draw(&self, content: &str) -> Result<String, NoBoundary> {
         for _ in 0..TRIES {
-            let boundary = format!("{:032x}", u128::from_be_bytes((self.0)()?));
+            let boundary = format!("{:016x}", u64::from_be_bytes((self.0)()?));
             if !content.contains(&boundary) {
                 return Ok(boundary);
             }
@@ -76,18 +76,18 @@ mod tests {
     fn a_boundary_that_occurs_in_the_content_is_not_used_h_58() {
         let next = AtomicU8::new(0);
         let boundaries =
-            Boundaries::from_source(move || Ok([next.fetch_add(1, Ordering::SeqCst); 16]));
-        let guessed = format!("{} and {}", "00".repeat(16), "01".repeat(16));
-        assert_eq!(boundaries.draw(&guessed).unwrap(), "02".repeat(16));
-        let known = Boundaries::from_source(|| Ok([7; 16]));
-        assert_eq!(known.draw(&"07".repeat(16)), Err(NoBoundary));
+            Boundaries::from_source(move || Ok([next.fetch_add(1, Ordering::SeqCst); 8]));
+        let guessed = format!("{} and {}", "00".repeat(8), "01".repeat(8));
+        assert_eq!(boundaries.draw(&guessed).unwrap(), "02".repeat(8));
+        let known = Boundaries::from_source(|| Ok([7; 8]));
+        assert_eq!(known.draw(&"07".repeat(8)), Err(NoBoundary));
     }
 
     #[test]
     fn random_boundaries_differ_h_58() {
         let boundaries = Boundaries::random();
         let first = boundaries.draw("").unwrap();
-        assert_eq!(first.len(), 32);
+        assert_eq!(first.len(), 16);
         assert_ne!(first, boundaries.draw("").unwrap());
     }
 }

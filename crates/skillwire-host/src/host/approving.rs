@@ -1,11 +1,11 @@
 //! The user's decisions about skills, and their consequences.
 
-use std::{collections::HashMap, time::SystemTime};
+use std::collections::HashMap;
 
 use skillwire_trust::{
-    Action, Answer, AnsweredReview, Approval, ApprovalReview, ApprovedSkill, DynamicPolicy, Grants,
-    KnownSkill, ListedSkill, Lock, LoggedContent, Origin, Question, Reason, Record, Refusal,
-    Remedy, ReviewOutcome, SkillId, Standing,
+    Action, Answer, AnsweredReview, Approval, ApprovalReview, ApprovedSkill, DecisionChannel,
+    DynamicPolicy, Grants, KnownSkill, ListedSkill, Lock, LoggedContent, Origin, Question, Reason,
+    Record, Refusal, Remedy, ReviewOutcome, SkillId, Standing,
 };
 
 use super::{Host, unusable};
@@ -23,13 +23,27 @@ impl Host {
     /// Returns the standing of a skill with the user.
     pub fn standing(&self, listed: &ListedSkill) -> Result<Standing, Refusal> {
         let record = self.inner.records.get(listed.id()).map_err(unusable)?;
-        Ok(Standing::of(listed, record.as_ref()))
+        let standing = Standing::of(listed, record.as_ref());
+        Ok(self.with_declined_form(listed.id(), || listed.content(), standing))
     }
 
     /// Returns the standing of a skill with the user, as far as its listing tells.
     pub fn standing_of_known(&self, skill: &KnownSkill) -> Result<Standing, Refusal> {
         let record = self.inner.records.get(skill.id()).map_err(unusable)?;
-        Ok(Standing::of_known(skill, record.as_ref()))
+        let standing = Standing::of_known(skill, record.as_ref());
+        Ok(self.with_declined_form(skill.id(), || skill.content(), standing))
+    }
+
+    /// Returns how often an approval of a skill was withdrawn.
+    pub fn revocations(&self, skill: &SkillId) -> Result<u64, Refusal> {
+        let record = self.inner.records.get(skill).map_err(unusable)?;
+        Ok(record.map_or(0, |record| record.revocations))
+    }
+
+    /// Returns how the approval of a skill came, if there is one and its record says so.
+    pub fn decided_through(&self, skill: &SkillId) -> Option<DecisionChannel> {
+        let record = self.inner.records.get(skill).ok().flatten()?;
+        record.approval.filter(|approval| !approval.revoked)?.channel
     }
 
     /// Begins a review that the user asked for, regardless of the skill's standing.
@@ -58,6 +72,16 @@ impl Host {
         if answered.is_yes() && listed.binding().is_none() {
             self.check_dynamic(&listed)?;
         }
+        let channel = answered.channel();
+        if answered.is_yes()
+            && channel == DecisionChannel::Unattended
+            && !self.inner.policy.unattended_approvals
+        {
+            return Err(Refusal::new(Reason::NotApproved)
+                .about(skill)
+                .expected("an answer of the user at a terminal")
+                .actual("an approval without a question, which the user's settings forbid"));
+        }
         let outcome = answered.outcome(self.inner.clock.now());
         if outcome.is_remembered() {
             let mut change = |record: &mut Record| outcome.record(record);
@@ -65,29 +89,35 @@ impl Host {
         }
         match outcome {
             ReviewOutcome::Approved(approved, _) => {
-                self.log(&approved, Action::Approve, Ok(()), None);
+                self.log(&approved, Action::Approve, Ok(()), Some(channel.words()));
                 Ok(approved)
             }
             ReviewOutcome::ApprovedOnce(approved) => {
-                self.log(&approved, Action::Approve, Ok(()), Some("once"));
+                let detail = format!("once, {}", channel.words());
+                self.log(&approved, Action::Approve, Ok(()), Some(&detail));
                 Ok(approved)
             }
-            ReviewOutcome::Declined(_) => {
+            ReviewOutcome::Declined(content) | ReviewOutcome::DeclinedForNow(content) => {
+                if let (DecisionChannel::Form, Some(content)) = (channel, content) {
+                    self.hold_declined_form(skill, content);
+                }
                 let reason = Reason::UserDeclined;
                 let content = listed.content().map(|content| LoggedContent::from(&content));
-                self.log_skill(skill, content, Action::Ask, Err(reason), None);
+                self.log_skill(skill, content, Action::Ask, Err(reason), Some(channel.words()));
                 Err(Refusal::new(reason).about(skill))
             }
             ReviewOutcome::Undecided(refusal) => Err(refusal),
         }
     }
 
-    /// Records that the user approved a skill as it is listed, with these grants.
+    /// Records that a program approves a skill as it is listed, with these grants, without asking
+    /// the user. The record says so ([`DecisionChannel::Unattended`]).
     ///
     /// Only tools that the skill asks for can be granted to it. An approval of a dynamic skill is
     /// good for one load and is not recorded.
     pub fn approve(&self, listed: &ListedSkill, grants: Grants) -> Result<ApprovedSkill, Refusal> {
-        self.record_review(self.review(listed)?.show().answer(Answer::Yes(grants)))
+        let shown = self.review(listed)?.show();
+        self.record_review(shown.answer(Answer::Yes(grants), DecisionChannel::Unattended))
     }
 
     /// Returns the approval of a skill, without asking the user.
@@ -148,7 +178,7 @@ impl Host {
         let before = self.count_question(listed.id())?;
         let shown = review.asked_before(before).show();
         let answer = self.ask(&Question::Approve(Box::new(shown.card().clone()))).await;
-        self.record_review(shown.answer(answer))
+        self.record_review(shown.answer(answer, self.inner.prompter.channel()))
     }
 
     /// Returns the standing of each of many skills, reading the records once.
@@ -164,8 +194,9 @@ impl Host {
         let of = |skill: &&KnownSkill| {
             let record = records.get(skill.id()).copied();
             let of_older_server = record.filter(|_| skill.offer().is_some());
+            let standing = Standing::of_known(skill, record);
             SkillDecision {
-                standing: Standing::of_known(skill, record),
+                standing: self.with_declined_form(skill.id(), || skill.content(), standing),
                 approval: of_older_server.and_then(|record| record.approval.clone()),
             }
         };
@@ -200,7 +231,10 @@ impl Host {
     #[tracing::instrument(skip_all, fields(%skill))]
     pub fn revoke(&self, skill: &SkillId) -> Result<bool, Refusal> {
         let mut existed = false;
-        let mut change = |record: &mut Record| existed = record.approval.take().is_some();
+        let mut change = |record: &mut Record| {
+            existed = record.approval.take().is_some();
+            record.revocations = record.revocations.saturating_add(1);
+        };
         self.inner.records.update(skill, &mut change).map_err(unusable)?;
         self.log_skill(skill, None, Action::Revoke, Ok(()), None);
         Ok(existed)
@@ -225,48 +259,6 @@ impl Host {
                 .actual("`\"dynamic\"`")
                 .remedy(Remedy::AllowDynamic)),
         }
-    }
-
-    /// Counts one more question about a skill, unless there were too many already; returns how many
-    /// there were before.
-    pub fn count_question(&self, skill: &SkillId) -> Result<usize, Refusal> {
-        let policy = &self.inner.policy;
-        let now = self.inner.clock.now();
-        // A clock that was set back must not let a server ask again at once. One that was wrong by
-        // years must not keep the user from being asked.
-        let recent = |at: &SystemTime| {
-            let distance = now.duration_since(*at).unwrap_or_else(|ahead| ahead.duration());
-            distance < policy.asking_period
-        };
-        let too_often = |count: usize, most: usize| {
-            Refusal::new(Reason::AskedTooOften)
-                .about(skill)
-                .expected(format!("at most {most} questions"))
-                .actual(format!("{count} already"))
-                .remedy(Remedy::ApproveSkill(skill.clone()))
-        };
-        if let Origin::Server(label) = &skill.origin {
-            let mut questions = self.inner.questions.lock();
-            let asked = questions.entry(label.to_string()).or_default();
-            asked.retain(recent);
-            if asked.len() >= policy.questions_per_server {
-                return Err(too_often(asked.len(), policy.questions_per_server));
-            }
-            asked.push(now);
-        }
-        let mut before = 0;
-        let mut change = |record: &mut Record| {
-            record.asked.retain(recent);
-            before = record.asked.len();
-            if before < policy.questions_per_skill {
-                record.asked.push(now);
-            }
-        };
-        self.inner.records.update(skill, &mut change).map_err(unusable)?;
-        if before >= policy.questions_per_skill {
-            return Err(too_often(before, policy.questions_per_skill));
-        }
-        Ok(before)
     }
 }
 

@@ -169,7 +169,8 @@ impl Host {
         listings: impl IntoIterator<Item = Result<Arc<Listing>, Refusal>>,
     ) -> Discovered {
         let folders = self.folders();
-        let mut skills: Vec<KnownSkill> = self.in_folders().into_iter().map(Into::into).collect();
+        let mut skills: Vec<KnownSkill> =
+            self.in_folders_once().into_iter().map(Into::into).collect();
         let mut found = Discovered {
             refused: folders.gated.iter().map(GatedSkill::refusal).collect(),
             ..Discovered::default()
@@ -251,7 +252,13 @@ impl Host {
             Handle::At(origin @ (Origin::Local | Origin::Project), _)
             | Handle::Uri(origin @ (Origin::Local | Origin::Project), _)
             | Handle::Archive(origin @ (Origin::Local | Origin::Project), ..) => {
-                let registry = Registry::new(self.in_folders());
+                // A copy has a URI of its own, and no other name than the skill it is a copy of.
+                let registry = match handle {
+                    Handle::Uri(..) => Registry::new(self.in_folders()),
+                    Handle::At(..) | Handle::Bare(_) | Handle::Archive(..) => {
+                        Registry::new(self.in_folders_once())
+                    }
+                };
                 let gated = self.folders().gated.iter().map(GatedSkill::refusal).next();
                 let item = registry.find(handle).map_err(|refusal| match gated {
                     Some(gated) if *origin == Origin::Project => gated,
@@ -260,21 +267,6 @@ impl Host {
                 item.skill.certain().cloned()
             }
         }
-    }
-
-    /// Returns the skills of folders, as the host read them last.
-    pub fn in_folders(&self) -> Vec<ListedSkill> {
-        let folders = self.folders();
-        let listed = folders.skills.values();
-        listed
-            .map(|skill| {
-                ListedSkill::new(
-                    skill.origin().clone(),
-                    Arc::clone(skill.entry()),
-                    EntrySource::Named,
-                )
-            })
-            .collect()
     }
 
     /// Returns the latest entry; asks the server unless the listing has the complete entry.
@@ -316,6 +308,7 @@ impl Host {
                 handle: item.handle.clone(),
                 description: item.skill.entry().frontmatter.description().to_owned(),
                 origin: item.skill.id().origin.clone(),
+                location: self.location_of(item.skill.id()),
             })
             .collect())
     }
@@ -391,6 +384,7 @@ impl Host {
             if let Some(approval) = &mut record.approval {
                 approval.revoked = true;
             }
+            record.revocations = record.revocations.saturating_add(1);
         };
         self.inner.records.update(skill, &mut revoke).map_err(unusable)?;
         let before = Some(LoggedContent::from(&approval.content));

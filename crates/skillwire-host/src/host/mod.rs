@@ -1,17 +1,18 @@
 //! The host: every origin, the user's decisions, and the windows on loaded skills.
 
 mod approving;
+mod asking;
 mod comparing;
 mod discovering;
 mod exporting;
+mod folders;
 mod loading;
 mod pinning;
 mod reading;
 mod relaying;
 
 use std::{
-    collections::{BTreeMap, HashSet},
-    path::PathBuf,
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{
         Arc, Weak,
         atomic::{AtomicU64, Ordering},
@@ -28,6 +29,7 @@ use skillwire_trust::{
     Question, Reason, RecordStore, Refusal, Remedy, ServerLabel, SkillId, StoreError,
 };
 
+use self::folders::Folders;
 pub use self::{
     approving::SkillDecision,
     comparing::FileComparison,
@@ -38,7 +40,6 @@ pub use self::{
     relaying::{DirectoryChild, FreshEntry, FreshListing, Relay},
 };
 use crate::{
-    local::{Discovery, GatedSkill, LocalSkill},
     remote::{OriginAddress, Remote},
     window::{Window, decision},
 };
@@ -69,13 +70,10 @@ struct Inner {
     compared: Mutex<HashSet<Digest>>,
     /// When the host asked the user about skills of each server, in this session.
     questions: Mutex<BTreeMap<String, Vec<SystemTime>>>,
-}
-
-/// The skills of this machine's folders.
-#[derive(Default)]
-struct Folders {
-    skills: BTreeMap<SkillId, LocalSkill>,
-    gated: Vec<GatedSkill>,
+    /// When forms about each skill were shown, in this session.
+    forms: Mutex<HashMap<SkillId, Vec<SystemTime>>>,
+    /// The content that was declined in a form, in this session.
+    declined_forms: Mutex<HashMap<SkillId, Digest>>,
 }
 
 /// Builds a host; the default of every part keeps nothing and never asks the user.
@@ -190,6 +188,8 @@ impl HostBuilder {
             next_window: AtomicU64::new(1),
             compared: Mutex::default(),
             questions: Mutex::default(),
+            forms: Mutex::default(),
+            declined_forms: Mutex::default(),
         };
         Host { inner: Arc::new(inner) }
     }
@@ -211,6 +211,11 @@ impl Host {
         let address = address.into();
         let remote = Remote::new(label.clone(), address, options, policy, clock, dialects);
         self.inner.remotes.lock().insert(label, Arc::new(remote));
+    }
+
+    /// Stops using a server. The decisions about its skills and its cached files stay.
+    pub fn forget_server(&self, label: &ServerLabel) {
+        self.inner.remotes.lock().remove(label);
     }
 
     /// Allows the host to search all resources of a server for skills of older dialects.
@@ -256,12 +261,6 @@ impl Host {
         Ok(Removed { files, records })
     }
 
-    /// Sets the skills found in the folders of this machine, in place of the earlier ones.
-    pub fn set_folders(&self, found: Discovery) {
-        let skills = found.skills.into_iter().map(|skill| (skill.id().clone(), skill)).collect();
-        *self.inner.folders.lock() = Arc::new(Folders { skills, gated: found.gated });
-    }
-
     /// Returns the labels of all servers.
     pub fn servers(&self) -> Vec<ServerLabel> {
         self.inner.remotes.lock().keys().cloned().collect()
@@ -284,15 +283,6 @@ impl Host {
         remote.ok_or_else(|| {
             Refusal::new(Reason::ServerUnknown).about(label).remedy(Remedy::ListServers)
         })
-    }
-
-    /// Returns the directory of a skill that is in a folder of this machine.
-    pub fn directory_of(&self, skill: &SkillId) -> Option<PathBuf> {
-        self.folders().skills.get(skill).map(|skill| skill.directory().to_owned())
-    }
-
-    fn folders(&self) -> Arc<Folders> {
-        Arc::clone(&self.inner.folders.lock())
     }
 
     pub(crate) async fn ask(&self, question: &Question) -> Answer {

@@ -305,33 +305,49 @@ impl Host {
     /// one.
     ///
     /// While a window on a skill of another origin is open, the host asks the user about each read.
-    #[tracing::instrument(skip_all, fields(%server, uri))]
     pub async fn read_resource(
         &self,
         server: &ServerLabel,
         uri: &str,
     ) -> Result<ResourceContent, Refusal> {
-        let remote = self.remote(server)?;
+        self.remote(server)?;
         let acting = self
             .open_windows()
             .into_iter()
             .find(|window| window.skill().origin != Origin::Server(server.clone()));
-        if let Some(window) = acting {
-            let question = Question::CrossOriginRead {
-                skill: window.skill().clone(),
-                server: server.clone(),
-                uri: uri.to_owned(),
-            };
-            let refused = match self.ask(&question).await {
+        let Some(window) = acting else {
+            return self.read_resource_answered(server, uri, None).await;
+        };
+        let question = Question::CrossOriginRead {
+            skill: window.skill().clone(),
+            server: server.clone(),
+            uri: uri.to_owned(),
+        };
+        let answer = self.ask(&question).await;
+        self.read_resource_answered(server, uri, Some((window.skill(), answer))).await
+    }
+
+    /// Reads an ordinary resource of a server, for a caller that asks its users itself; `acting` is
+    /// the skill of another origin that the reader acts on, with the user's answer.
+    #[tracing::instrument(skip_all, fields(%server, uri))]
+    pub async fn read_resource_answered(
+        &self,
+        server: &ServerLabel,
+        uri: &str,
+        acting: Option<(&SkillId, Answer)>,
+    ) -> Result<ResourceContent, Refusal> {
+        let remote = self.remote(server)?;
+        if let Some((skill, answer)) = acting {
+            let refused = match answer {
                 Answer::Yes(_) | Answer::Once(_) => None,
                 Answer::No => Some(Reason::UserDeclined),
                 Answer::Unavailable => Some(Reason::NotGranted),
             };
             let outcome = refused.map_or(Ok(()), Err);
             let detail = format!("{server}:{uri}");
-            self.log_skill(window.skill(), None, Action::CrossOriginRead, outcome, Some(&detail));
+            self.log_skill(skill, None, Action::CrossOriginRead, outcome, Some(&detail));
             if let Some(reason) = refused {
-                return Err(Refusal::new(reason).about(window.skill()).file(detail));
+                return Err(Refusal::new(reason).about(skill).file(detail));
             }
         }
         if self.inner.offline {

@@ -52,6 +52,17 @@ pub struct Discovery {
     /// What was skipped, repaired or hidden. Paths are relative to the project or the user's home;
     /// their names are untrusted, since the author of a project chose them.
     pub findings: Vec<Finding>,
+    /// Whether the folders hold more than is read.
+    pub is_cut: bool,
+}
+
+impl Discovery {
+    /// Returns a sentence that says that skills are missing, if the folders hold more than is read.
+    pub fn left_out(&self) -> Option<String> {
+        let sentence = "The skill folders hold more than is read, so some of their skills are \
+                        missing here.";
+        self.is_cut.then(|| sentence.to_owned())
+    }
 }
 
 /// The limits of a search, per folder or base.
@@ -95,7 +106,7 @@ fn discover_within(
             Base::new(Origin::Project, limits).read(base, &mut discovery);
         }
         Some((base, ProjectTrust::Untrusted)) => {
-            for found in found_in(base, limits, &mut discovery.findings) {
+            for found in found_in(base, limits, &mut discovery) {
                 discovery.gated.push(GatedSkill { path: found.segments.join("/") });
             }
         }
@@ -111,12 +122,13 @@ fn discover_within(
     discovery
 }
 
-fn found_in(base: &Path, limits: Limits, findings: &mut Vec<Finding>) -> Vec<Found> {
+fn found_in(base: &Path, limits: Limits, discovery: &mut Discovery) -> Vec<Found> {
     let mut walk = Walk::new(base, limits);
     for folder in READ_FOLDERS {
         walk.folder(folder);
     }
-    findings.append(&mut walk.findings);
+    discovery.findings.append(&mut walk.findings);
+    discovery.is_cut |= walk.is_cut;
     walk.found
 }
 
@@ -136,12 +148,13 @@ impl Base {
     }
 
     fn read(mut self, base: &Path, discovery: &mut Discovery) {
-        for found in found_in(base, self.limits, &mut discovery.findings) {
+        for found in found_in(base, self.limits, discovery) {
             if self.limits.bytes == 0 {
                 let message = "There is more in these folders than is read; the rest is left out.";
                 let finding = Finding::new(Code::TooManyBytes, found.segments.join("/"), message)
                     .help("Remove skills that are not needed.");
                 discovery.findings.push(finding);
+                discovery.is_cut = true;
                 return;
             }
             self.read_one(&found, discovery);

@@ -33,12 +33,14 @@ pub(super) struct Walk<'a> {
     seen: BTreeSet<PathBuf>,
     pub(super) found: Vec<Found>,
     pub(super) findings: Vec<Finding>,
+    /// Whether the folders hold more than was looked at.
+    pub(super) is_cut: bool,
 }
 
 impl<'a> Walk<'a> {
     pub(super) fn new(base: &'a Path, limits: Limits) -> Self {
         let (seen, found, findings) = (BTreeSet::new(), Vec::new(), Vec::new());
-        Self { base, limits, left: 0, seen, found, findings }
+        Self { base, limits, left: 0, seen, found, findings, is_cut: false }
     }
 
     /// Searches one folder, given relative to the base.
@@ -84,6 +86,7 @@ impl<'a> Walk<'a> {
             let finding = Finding::new(Code::TooManyFiles, segments.join("/"), message)
                 .help("Remove what is no skill from the folder.");
             self.findings.push(finding);
+            self.is_cut = true;
             return false;
         };
         self.left = left;
@@ -129,6 +132,7 @@ impl<'a> Walk<'a> {
             if index == MAX_ENTRIES {
                 let message = format!("It has more than {MAX_ENTRIES} entries.");
                 self.findings.push(Finding::new(Code::TooManyFiles, shown, message));
+                self.is_cut = true;
                 return Vec::new();
             }
             let Ok(kind) = entry.file_type() else { continue };

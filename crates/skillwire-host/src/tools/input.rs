@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use skillwire_dialects::sep_2076::ArgumentValues;
 use skillwire_trust::{Reason, Refusal, Subject};
 
-/// Arguments that are an object of strings.
+/// Arguments that are an object of strings and numbers.
 pub(super) struct Input<'a> {
     tool: &'a str,
     arguments: Option<&'a Map<String, Value>>,
@@ -37,6 +37,17 @@ impl<'a> Input<'a> {
             Some(value) => serde_json::from_value(value.clone()).map_err(|_| {
                 self.refuse(&format!("an object of strings as `{name}`"), &kind(value))
             }),
+        }
+    }
+
+    pub(super) fn number(&self, name: &str) -> Result<Option<usize>, Refusal> {
+        match self.arguments.and_then(|arguments| arguments.get(name)) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => {
+                let number = value.as_u64().and_then(|number| usize::try_from(number).ok());
+                let expected = format!("a whole number as `{name}`");
+                number.map(Some).ok_or_else(|| self.refuse(&expected, &kind(value)))
+            }
         }
     }
 

@@ -16,14 +16,15 @@ use self::input::Input;
 pub use self::spec::{ToolSpec, all, skill_arguments};
 use crate::{
     context::{
-        block, boundary::Boundaries, children::children, model_text::ModelText, text::one_line,
+        block::{self, FilePart},
+        boundary::Boundaries,
+        children::children,
+        model_text::ModelText,
+        text::one_line,
     },
     host::{Discovered, Host},
     window::Window,
 };
-
-/// How many handles a schema lists before it refers to `list_skills` instead.
-pub const MOST_HANDLES: usize = 200;
 
 /// How many skills `list_skills` returns.
 const MOST_LISTED: usize = 100;
@@ -32,7 +33,6 @@ const MOST_LISTED: usize = 100;
 pub struct ModelTools {
     host: Host,
     boundaries: Boundaries,
-    most_handles: usize,
     windows: Mutex<HashMap<String, Opened>>,
 }
 
@@ -46,30 +46,17 @@ struct Opened {
 impl ModelTools {
     /// Creates the tools for one conversation.
     pub fn new(host: Host) -> Self {
-        Self {
-            host,
-            boundaries: Boundaries::random(),
-            most_handles: MOST_HANDLES,
-            windows: Mutex::default(),
-        }
-    }
-
-    /// Sets how many handles the schema of `load_skill` lists.
-    #[must_use]
-    pub fn most_handles(self, most_handles: usize) -> Self {
-        Self { most_handles, ..self }
+        Self { host, boundaries: Boundaries::random(), windows: Mutex::default() }
     }
 
     /// Returns the tools, from the listings that the host already has; none if there is no skill to
     /// load.
     pub async fn specs(&self) -> Result<Vec<ToolSpec>, Refusal> {
         let known = self.host.known().await;
-        let items = self.host.catalogue_items(&known)?;
-        let handles: Vec<String> = items.into_iter().map(|item| item.handle).collect();
-        if handles.is_empty() {
+        if self.host.catalogue_items(&known)?.is_empty() {
             return Ok(Vec::new());
         }
-        let mut specs = all(&handles, self.most_handles);
+        let mut specs = all();
         if known.registry.items().iter().any(|item| item.skill.takes_arguments())
             && let Some(load) = specs.iter_mut().find(|spec| spec.name == "load_skill")
         {
@@ -156,7 +143,11 @@ impl ModelTools {
     async fn read_skill_file(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {
         let opened = self.opened(input)?;
         let path = input.required("path")?;
-        Ok(opened.window.read_for_model(path, &opened.handle, &self.boundaries).await?.text)
+        let part = FilePart {
+            offset: input.number("offset")?.unwrap_or_default(),
+            limit: input.number("limit")?.unwrap_or(usize::MAX),
+        };
+        Ok(opened.window.read_for_model(path, part, &opened.handle, &self.boundaries).await?.text)
     }
 
     fn list_skill_files(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {

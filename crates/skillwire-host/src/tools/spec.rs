@@ -26,23 +26,16 @@ pub fn skill_arguments() -> Value {
     })
 }
 
-/// Returns every tool, whether or not there are skills; the schema of `load_skill` lists the
-/// handles if they are few.
-pub fn all(handles: &[String], most_handles: usize) -> Vec<ToolSpec> {
+/// Returns every tool.
+///
+/// Names of skills are open strings: some clients check arguments against the schema they read
+/// first, and would refuse a skill that appeared later. A wrong name is answered with a refusal that
+/// the model can read.
+pub fn all() -> Vec<ToolSpec> {
     let text = |description: &str| json!({ "type": "string", "description": description });
+    let number = |description: &str| json!({ "type": "integer", "description": description });
     let window = || text("The window that `load_skill` returned.");
-    let name = if !handles.is_empty() && handles.len() <= most_handles {
-        // Any URI of a server stays valid, because a listing need not be complete.
-        json!({
-            "anyOf": [
-                { "type": "string", "enum": handles },
-                { "type": "string", "pattern": "^[a-z0-9._-]+:[a-z][a-z0-9+.-]*://" },
-            ],
-            "description": "The handle of a skill, or `label:URI`.",
-        })
-    } else {
-        text("The handle of a skill as `list_skills` gives it, or `label:URI`.")
-    };
+    let name = text("The handle of a skill as `list_skills` gives it, or `label:URI`.");
     vec![
         ToolSpec::new(
             "list_skills",
@@ -61,8 +54,13 @@ pub fn all(handles: &[String], most_handles: usize) -> Vec<ToolSpec> {
         ),
         ToolSpec::new(
             "read_skill_file",
-            "Reads a file of a loaded skill.",
-            &json!({ "window": window(), "path": text("The path below the skill's root.") }),
+            "Reads a file of a loaded skill, or a part of it.",
+            &json!({
+                "window": window(),
+                "path": text("The path below the skill's root."),
+                "offset": number("The first character to show."),
+                "limit": number("The most characters to show."),
+            }),
             &["window", "path"],
         ),
         ToolSpec::new(

@@ -6,7 +6,7 @@ use skillwire_trust::{ListedSkill, Refusal};
 use super::{FileContent, Window};
 use crate::{
     context::{
-        block::{self, LoadedSkill, SkillFile},
+        block::{self, FilePart, LoadedSkill, SkillFile},
         boundary::Boundaries,
         model_text::ModelText,
     },
@@ -56,15 +56,17 @@ impl Window {
         Ok(block::loaded_skill(skill, boundaries)?)
     }
 
-    /// Reads another file of the skill for a model that knows the skill by this handle.
+    /// Reads another file of the skill, or a part of it, for a model that knows the skill by this
+    /// handle.
     pub async fn read_for_model(
         &self,
         path: &str,
+        part: FilePart,
         handle: &str,
         boundaries: &Boundaries,
     ) -> Result<FileForModel, Refusal> {
         let content = self.read(path).await?;
-        let text = block::skill_file(SkillFile { handle, content: &content }, boundaries)?;
+        let text = block::skill_file(SkillFile { handle, content: &content, part }, boundaries)?;
         Ok(FileForModel { content, text })
     }
 }

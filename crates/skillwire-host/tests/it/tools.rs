@@ -50,9 +50,8 @@ async fn one_loader_takes_the_handles_of_every_origin_hst_100_hst_106() {
     host.set_folders(local::discover(Some(home.path()), None));
     let specs = tools.specs().await.unwrap();
     let name = &spec(&specs, "load_skill")["properties"]["name"];
-    assert_eq!(name["anyOf"][0]["enum"], json!(["local:refunds", "acme:refunds"]));
-    let few = ModelTools::new(host.clone()).most_handles(1).specs().await.unwrap();
-    assert!(spec(&few, "load_skill")["properties"]["name"]["anyOf"].is_null());
+    assert_eq!(name["type"], "string");
+    assert_eq!((name.get("enum"), name.get("anyOf")), (None, None), "cl_07: {name}");
     for (handle, frame) in [("local:refunds", "<local_skill"), ("acme:refunds", "<mcp_skill")] {
         let text =
             tools.call("load_skill", &json!({ "name": handle })).await.unwrap().into_string();

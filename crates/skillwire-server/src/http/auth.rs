@@ -155,7 +155,8 @@ impl TokenTable {
             } else {
                 changes.added += 1;
                 let own = visible.clone().map(|visible| catalog.restrict(visible));
-                Grant::new(Caller { name, view: own.unwrap_or(ViewId::EVERYTHING) }, visible)
+                let view = own.unwrap_or(ViewId::EVERYTHING);
+                Grant::new(Caller { name, view, client: None }, visible)
             };
             grants.insert(digest, grant);
         }

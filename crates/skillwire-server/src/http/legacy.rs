@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use skillwire_protocol::{
     ClientCapabilities, Era, RequestId,
     message::{self, Notification, Request},
-    method,
+    meta, method,
 };
 use tokio::{runtime::Handle, sync::watch, task::AbortHandle, time::Instant};
 
@@ -52,6 +52,8 @@ const SWEEP: Duration = Duration::from_mins(1);
 /// The state of one legacy client.
 struct Session {
     owner: Arc<Grant>,
+    /// The name that the client gave itself.
+    client: Option<Arc<str>>,
     used: Mutex<Instant>,
     subscriptions: LegacySubscriptions,
     streaming: Mutex<bool>,
@@ -148,6 +150,10 @@ impl Sessions {
             Found::Unnamed => None,
             Found::Unknown => return unknown_session(),
         };
+        let named = session
+            .as_deref()
+            .map(|session| Caller { client: session.client.clone(), ..caller.clone() });
+        let caller = named.as_ref().unwrap_or(caller);
         if engine.may_send_messages(&request.method) {
             return answer_interactively(engine, caller, session.as_deref(), request).await;
         }
@@ -172,7 +178,8 @@ impl Sessions {
         let mut response = respond(request, outcome);
         if opened {
             let capabilities = ClientCapabilities::read(request.params.capabilities);
-            let id = self.open(grant, engine, capabilities);
+            let client = meta::name_in(request.params.client_info);
+            let id = self.open(grant, engine, capabilities, client.as_deref());
             if let Some(id) = id.and_then(|id| HeaderValue::from_str(&id).ok()) {
                 response.headers_mut().insert(SESSION.clone(), id);
             } else {
@@ -289,6 +296,7 @@ impl Sessions {
         grant: &Arc<Grant>,
         engine: &Engine,
         capabilities: ClientCapabilities,
+        client: Option<&str>,
     ) -> Option<String> {
         let mut random = [0_u8; 16];
         getrandom::fill(&mut random).ok()?;
@@ -302,6 +310,7 @@ impl Sessions {
         }
         let session = Session {
             owner: Arc::clone(grant),
+            client: client.map(Into::into),
             used: Mutex::new(Instant::now()),
             subscriptions: LegacySubscriptions::within(
                 &self.room_of(&grant.caller),
@@ -468,7 +477,7 @@ mod tests {
         let caller = Grant::for_everyone();
         let engine = engine();
         let open = || {
-            let opened = sessions.open(&caller, &engine, ClientCapabilities::default());
+            let opened = sessions.open(&caller, &engine, ClientCapabilities::default(), None);
             opened.expect("an id")
         };
         let mut opened: Vec<_> = (0..MAX_SESSIONS).map(|_| open()).collect();
@@ -512,7 +521,7 @@ mod tests {
         let metrics = engine.metrics();
         let [idle, listening] = [0, 1].map(|_| {
             let caller = Grant::for_everyone();
-            let opened = sessions.open(&caller, &engine, ClientCapabilities::default());
+            let opened = sessions.open(&caller, &engine, ClientCapabilities::default(), None);
             opened.expect("an id")
         });
         *lock(&session(&sessions, &listening).streaming) = true;
@@ -530,7 +539,7 @@ mod tests {
         let engine = engine();
         let open = || {
             sessions
-                .open(&Grant::for_everyone(), &engine, ClientCapabilities::default())
+                .open(&Grant::for_everyone(), &engine, ClientCapabilities::default(), None)
                 .expect("an id")
         };
         open();

@@ -228,6 +228,7 @@ impl StdioSession {
             capabilities: ClientCapabilities::read(request.params.capabilities),
             questions: Arc::default(),
         };
+        self.caller.client = meta::name_in(request.params.client_info).map(Into::into);
         if let Some(old) = self.legacy.replace(LegacySession { subscriptions, feed, link }) {
             old.end(&self.engine);
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use skillwire_core::{ContentId, ContentSet, Digest, received};
 use skillwire_dialects::Dialect;
-use skillwire_trust::{Approval, ApprovalBinding, Grants, Record, SkillId};
+use skillwire_trust::{Approval, ApprovalBinding, DecisionChannel, Grants, Record, SkillId};
 
 use super::MAX_RECORD_BYTES;
 use crate::time;
@@ -24,6 +24,8 @@ struct File {
     declined: Option<String>,
     #[serde(default)]
     disabled: bool,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    revocations: u64,
     #[serde(default)]
     asked: Vec<String>,
 }
@@ -32,6 +34,9 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct FileApproval {
     at: String,
+    /// How the decision came; records of earlier versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    through: Option<String>,
     grants: Grants,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     revoked: bool,
@@ -45,11 +50,17 @@ struct FileApproval {
     entry: Box<RawValue>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// Writes a record so that it reads back as the same one, or says why that is impossible.
 pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
     let approval = record.approval.as_ref().map(|approval| {
         Ok::<_, serde_json::Error>(FileApproval {
             at: time::to_text(approval.at),
+            through: approval.channel.map(|channel| channel.code().to_owned()),
             grants: approval.grants.clone(),
             revoked: approval.revoked,
             first_seen: approval.binding.first_seen_in().map(|dialect| dialect.code().to_owned()),
@@ -66,6 +77,7 @@ pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
         approval: approval.transpose().map_err(cannot)?,
         declined: record.declined.map(|digest| digest.to_string()),
         disabled: record.disabled,
+        revocations: record.revocations,
         asked: record.asked.iter().map(|at| time::to_text(*at)).collect(),
     };
     let text = serde_json::to_string_pretty(&file).map_err(cannot)? + "\n";
@@ -78,6 +90,7 @@ pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
             && one.grants == two.grants
             && one.revoked == two.revoked
             && one.binding == two.binding
+            && one.channel == two.channel
     };
     let kept = match (&again.approval, &record.approval) {
         (Some(one), Some(two)) => same(one, two),
@@ -105,6 +118,13 @@ pub(super) fn read(bytes: &[u8], id: &SkillId) -> Result<Record, String> {
         Some(approval) => Some(Approval {
             content: content(&approval, id)?,
             at: moment(&approval.at)?,
+            channel: match &approval.through {
+                None => None,
+                Some(code) => Some(
+                    DecisionChannel::parse(code)
+                        .ok_or("says that it came in a way that is none")?,
+                ),
+            },
             binding: match &approval.first_seen {
                 None => ApprovalBinding::Manifest,
                 Some(code) => ApprovalBinding::FirstSeen(
@@ -120,6 +140,7 @@ pub(super) fn read(bytes: &[u8], id: &SkillId) -> Result<Record, String> {
         approval,
         declined: file.declined.map(digest).transpose()?,
         disabled: file.disabled,
+        revocations: file.revocations,
         asked: file.asked.iter().map(|at| moment(at)).collect::<Result<_, _>>()?,
     })
 }

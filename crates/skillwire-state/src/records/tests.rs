@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, time::SystemTime};
 use serde_json::Value;
 use skillwire_core::Digest;
 use skillwire_trust::{
-    Approval, ApprovalBinding, Grants,
+    Approval, ApprovalBinding, DecisionChannel, Grants,
     testing::{content, id},
 };
 use tempfile::TempDir;
@@ -35,6 +35,7 @@ impl Fixture {
             content: content(id, text),
             grants: Grants { tools: ["Read".to_owned()].into(), execute: true },
             at: SystemTime::now(),
+            channel: Some(DecisionChannel::Form),
             revoked: false,
             binding: ApprovalBinding::Manifest,
         };
@@ -73,6 +74,22 @@ fn an_approval_comes_back_whole_hst_88() {
     assert_eq!(records.get(skill).unwrap().as_ref(), Some(&written));
     assert_eq!(written.approval.as_ref().unwrap().content, content(skill, "one"));
     assert_eq!(records.all(), (vec![written], vec![]));
+}
+
+#[test]
+fn a_record_that_does_not_say_how_its_decision_came_still_approves_cl_12() {
+    let fixture = Fixture::approved();
+    let channel = || fixture.records.get(&fixture.id).map(|record| record?.approval?.channel);
+    assert_eq!(channel().unwrap(), Some(DecisionChannel::Form));
+    let mut file: Value = serde_json::from_slice(&fs::read(fixture.file()).unwrap()).unwrap();
+    assert_eq!(file["approval"]["through"], "form");
+    file["approval"].as_object_mut().unwrap().remove("through");
+    fs::write(fixture.file(), file.to_string()).unwrap();
+    assert_eq!(channel().unwrap(), None);
+    assert!(fixture.records.get(&fixture.id).unwrap().unwrap().approval.is_some());
+    file["approval"]["through"] = "a dream".into();
+    fs::write(fixture.file(), file.to_string()).unwrap();
+    assert!(fixture.records.get(&fixture.id).is_err(), "no unreadable record approves");
 }
 
 #[test]

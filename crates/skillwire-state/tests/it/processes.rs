@@ -76,6 +76,7 @@ fn change_one_record() {
         content: content(),
         grants: Grants::load_only(),
         at: SystemTime::now(),
+        channel: None,
         revoked: false,
         binding: ApprovalBinding::Manifest,
     };

@@ -18,10 +18,10 @@ pub(crate) struct BridgeArgs {
     /// Let this lock file approve skills of servers, and nothing else; no question is asked.
     #[arg(long, value_name = "FILE")]
     pub(crate) lock: Option<PathBuf>,
-    /// List handles in the schema of `load_skill` while there are no more than this.
+    /// Name skills in the description of `load_skill` while there are no more than this.
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub(crate) handles: usize,
-    /// The most tokens of the catalogue in the instructions, estimated as a quarter of the bytes.
+    /// The most tokens of the catalogue in the instructions; four characters count as one.
     #[arg(long, value_name = "TOKENS", default_value_t = 2000)]
     pub(crate) budget: usize,
     /// Ask about skills without digests, at each load, instead of declining them.

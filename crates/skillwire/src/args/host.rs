@@ -243,7 +243,7 @@ pub(crate) struct ApproveArgs {
     /// Also let code be run while an agent acts on the skill, without asking each time.
     #[arg(long)]
     pub(crate) exec: bool,
-    /// Approve without asking, for scripts whose author has read the skill.
+    /// Approve without asking, for scripts; listings show the approval as unattended.
     #[arg(long)]
     pub(crate) yes: bool,
     /// Print what was approved as JSON, and ask nothing.

@@ -1,5 +1,7 @@
 //! `skillwire bridge`: the skills of all origins for a client that knows tools and prompts.
 
+mod configured_servers;
+
 use std::{io::Write as _, sync::Arc, time::Duration};
 
 use skillwire_gateway::Bridge;
@@ -9,8 +11,10 @@ use skillwire_server::{
     offer::{ListChanges, Offers},
 };
 use skillwire_source::{FolderChanges, FolderWatcher, ScanRequest, watch_skill_folders};
+use skillwire_state::Configured;
 use tokio::net::TcpListener;
 
+use self::configured_servers::ConfiguredServers;
 use super::{Outcome, host::lock, serve::signals};
 use crate::{
     args::BridgeArgs,
@@ -22,6 +26,7 @@ use crate::{
         HostSettings,
         bridge::{self, BridgeTransport},
     },
+    terminal,
 };
 
 /// The longest time that the first answer waits for servers and folders.
@@ -30,9 +35,20 @@ const SETTLING: Duration = Duration::from_millis(700);
 /// How long clients may cache lists, in milliseconds. It is short because an approval changes them.
 const FRESH_MS: u64 = 1_000;
 
+/// What a user is told who starts the bridge on a terminal, where it would wait in silence.
+const ON_A_TERMINAL: &str = "\
+`skillwire bridge` is an MCP server. A client starts it and talks to it over pipes, so add it to a client:
+  Claude Code   claude mcp add --scope user skillwire -- skillwire bridge
+  Codex         codex mcp add skillwire -- skillwire bridge
+  others        { \"mcpServers\": { \"skillwire\": { \"command\": \"skillwire\", \"args\": [\"bridge\"] } } }
+`skillwire bridge --help` shows the options. It now reads MCP messages from this terminal; Ctrl-C ends it.";
+
 pub(super) fn run(args: &BridgeArgs) -> Outcome {
     let transport = bridge::transport(args)?;
     logging::start(args.log_format);
+    if matches!(transport, BridgeTransport::Stdio) && terminal::is_interactive() {
+        let _ = writeln!(anstream::stderr(), "{ON_A_TERMINAL}");
+    }
     let lock = args.lock.as_deref().map(lock::read).transpose()?;
     // Folders are read later, in `start`, so that they do not delay the start of the bridge.
     let options = session::SessionOptions {
@@ -82,7 +98,10 @@ async fn serve(
         Failure::new(Exit::Internal, format!("The tools cannot be offered: {error}."))
     })?;
     // Answers depend on one user's approvals, so no shared cache may keep them.
-    let config = Config::default().cache_scope(CacheScope::Private).ttl_ms(FRESH_MS);
+    let config = Config::default()
+        .cache_scope(CacheScope::Private)
+        .ttl_ms(FRESH_MS)
+        .catalogue_instructions(false);
     let mut skills = Skills::builder()
         .config(config)
         .offers(offers)
@@ -103,7 +122,7 @@ async fn serve(
         start(args, settings, &bridge).await;
         // This scan makes the first snapshot; requests wait for it.
         let _ = keeper.look(ScanRequest::everything()).await;
-        let _watching = watch(args, settings, &bridge);
+        let _watching = watch(args, settings, &bridge, session.configured());
         tokio::join!(bridge.follow(), keeper.follow(async || reload.requested().await));
     };
     let work = async {
@@ -125,8 +144,8 @@ async fn serve(
 /// The skills of a slower server are added when it answers.
 async fn start(args: &BridgeArgs, settings: &HostSettings, bridge: &Bridge) {
     let folders = SkillFolders::new(settings, args.origins);
-    let host = bridge.host().clone();
-    let folders = tokio::task::spawn_blocking(move || host.set_folders(folders.read()));
+    let told = bridge.clone();
+    let folders = tokio::task::spawn_blocking(move || told.set_folders(folders.read()));
     let (_, ()) = tokio::join!(tokio::time::timeout(SETTLING, folders), bridge.settle(SETTLING));
     bridge.settle(Duration::ZERO).await;
 }
@@ -157,8 +176,14 @@ async fn over_http(
     Ok(Exit::Ok)
 }
 
-/// Watches the skill folders, and the approvals that the user gives in a terminal meanwhile.
-fn watch(args: &BridgeArgs, settings: &HostSettings, bridge: &Bridge) -> Vec<FolderWatcher> {
+/// Watches the skill folders, and what the user does in a terminal meanwhile: approvals, and servers
+/// that are added or removed.
+fn watch(
+    args: &BridgeArgs,
+    settings: &HostSettings,
+    bridge: &Bridge,
+    configured: &Configured,
+) -> Vec<FolderWatcher> {
     let approvals = {
         let bridge = bridge.clone();
         watch_skill_folders(vec![bridge::real(&settings.approvals())], move |_| bridge.look_again())
@@ -168,10 +193,14 @@ fn watch(args: &BridgeArgs, settings: &HostSettings, bridge: &Bridge) -> Vec<Fol
         let bridge = bridge.clone();
         let folders = SkillFolders::new(settings, args.origins);
         let on_news = move |_: FolderChanges| {
-            bridge.host().set_folders(folders.read());
-            bridge.look_again();
+            bridge.set_folders(folders.read());
         };
         watch_skill_folders(bridge::skill_folders(settings, args.origins.trust_project), on_news).0
     };
-    vec![approvals, folders]
+    let servers = {
+        let mut following = ConfiguredServers::new(bridge.clone(), settings.servers(), configured);
+        let state = bridge::real(&settings.state());
+        watch_skill_folders(vec![state], move |_: FolderChanges| following.read_again()).0
+    };
+    vec![approvals, folders, servers]
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use skillwire_core::SKILL_FILE;
-use skillwire_trust::{Answer, ApprovedSkill, Grants};
+use skillwire_trust::{Answer, ApprovedSkill, DecisionChannel, Grants};
 
 use super::{NamedSkill, Session, card, preview};
 use crate::{
@@ -54,7 +54,7 @@ impl Session {
             Some(Choice::No) => Answer::No,
             _ => Answer::Unavailable,
         };
-        Ok(host.record_review(shown.answer(answer))?)
+        Ok(host.record_review(shown.answer(answer, DecisionChannel::Terminal))?)
     }
 
     /// Asks about a skill until the user has chosen something else than to view it. `None` if the

@@ -17,6 +17,7 @@ use skillwire_host::{
     Discovered, Host, HostBuilder,
     local::{self, Discovery, ProjectTrust},
 };
+use skillwire_state::Configured;
 use skillwire_trust::{
     DynamicPolicy, Handle, ListedSkill, Lock, Origin, Policy, Reason, Refusal, Registry,
     ServerLabel, SkillId,
@@ -83,6 +84,8 @@ pub(crate) struct Session {
     host: Host,
     settings: HostSettings,
     offline: bool,
+    /// The servers as they are configured.
+    configured: Configured,
     /// Servers whose configuration cannot be used, such as one with an unreadable token file.
     unusable: BTreeMap<ServerLabel, Refusal>,
     /// The handles of skills that this run named, for its messages.
@@ -149,26 +152,32 @@ impl Session {
             host.set_folders(SkillFolders::new(&settings, origins).read());
         }
         let mut unusable = BTreeMap::new();
-        for (label, config) in configured.servers {
-            match address(&label, &config) {
+        for (label, config) in &configured.servers {
+            match address(label, config) {
                 Ok(address) => {
                     host.add_server(label.clone(), address);
-                    if configured.legacy.contains(&label) {
-                        host.allow_legacy_discovery(&label)?;
+                    if configured.legacy.contains(label) {
+                        host.allow_legacy_discovery(label)?;
                     }
                 }
                 Err(refusal) => {
-                    unusable.insert(label, refusal);
+                    unusable.insert(label.clone(), refusal);
                 }
             }
         }
         let handles = RefCell::default();
-        Ok(Self { host, settings, offline: options.offline, unusable, handles })
+        Ok(Self { host, settings, offline: options.offline, configured, unusable, handles })
     }
 
     /// The host.
     pub(crate) fn host(&self) -> &Host {
         &self.host
+    }
+
+    /// The servers as they were configured when the session was opened.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn configured(&self) -> &Configured {
+        &self.configured
     }
 
     /// The refusals of servers whose configuration cannot be used.
@@ -338,7 +347,9 @@ impl SkillFolders {
 fn host(settings: &HostSettings, options: &SessionOptions) -> Result<HostBuilder, Failure> {
     let dynamic = if options.allow_dynamic { DynamicPolicy::Ask } else { DynamicPolicy::Decline };
     let keeps_entry_text = options.keeps_entry_text;
-    let mut policy = Policy { dynamic, keeps_entry_text, ..Policy::default() };
+    let unattended_approvals = settings.user()?.unattended_approvals;
+    let mut policy =
+        Policy { dynamic, keeps_entry_text, unattended_approvals, ..Policy::default() };
     if options.passes_on {
         policy.keeps_entry_text = true;
         // Each file and each listing has its own limit. A limit for the whole session would stop a

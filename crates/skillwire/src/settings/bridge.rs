@@ -66,6 +66,7 @@ pub(crate) fn options(args: &BridgeArgs) -> BridgeOptions {
         .catalogue_budget(args.budget)
         .approve_command(format!("{}skillwire approve", home.unwrap_or_default()))
         .asks_user(args.lock.is_none())
+        .reads_folders(true)
 }
 
 /// The folders of local skills, without symbolic links.

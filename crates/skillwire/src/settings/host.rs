@@ -9,7 +9,10 @@ use skillwire_host::OriginAddress;
 use skillwire_state::{AuditLog, FileCache, FileDialects, FileRecords, Logins, Servers};
 use skillwire_trust::{Reason, Refusal, Remedy, ServerLabel};
 
-use super::environment::{cache_folder, environment, home_folder, state_folder, variable};
+use super::{
+    environment::{cache_folder, environment, home_folder, state_folder, variable},
+    user::UserSettings,
+};
 use crate::{exit::Exit, failure::Failure, regular_file};
 
 /// The largest token file that is read.
@@ -68,6 +71,11 @@ impl HostSettings {
         })
     }
 
+    /// The folder of the user's state.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.state.clone()
+    }
+
     /// The configured servers.
     pub(crate) fn servers(&self) -> Servers {
         Servers::new(&self.state, "servers.json")
@@ -96,6 +104,11 @@ impl HostSettings {
     /// The stored dialects of servers.
     pub(crate) fn dialects(&self) -> FileDialects {
         FileDialects::new(self.state.join("dialects"))
+    }
+
+    /// The user's own settings.
+    pub(crate) fn user(&self) -> Result<UserSettings, Failure> {
+        UserSettings::read(&self.state)
     }
 
     /// The cache of verified files of servers.

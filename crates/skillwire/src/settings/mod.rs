@@ -16,6 +16,8 @@ mod reading;
 mod serve;
 #[cfg(feature = "host")]
 mod upstream;
+#[cfg(feature = "host")]
+mod user;
 
 #[cfg(feature = "execute")]
 pub(crate) use self::environment::{isolation_file, variable};

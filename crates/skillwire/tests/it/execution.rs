@@ -171,7 +171,8 @@ async fn a_client_runs_an_allowed_script_and_reads_what_it_left() {
         json!({ "skill": "refunds", "script": "../calc.py" }),
         json!({ "skill": "refunds", "script": "scripts/calc.py", "sandbox": false }),
     ] {
-        assert_eq!(server.modern("tools/call", call(&wrong)).await.code(), -32602, "{wrong}");
+        let refused = server.modern("tools/call", call(&wrong)).await;
+        assert_eq!(refused.result()["isError"], true, "cl_13: {wrong}");
     }
     let ended = server.close().await.assert_exit(0);
     for word in ["a script was run", "script_digest", "outcome", "peak_memory"] {
@@ -201,8 +202,10 @@ async fn a_skill_is_found_by_a_name_that_it_alone_has() {
     ] {
         let wanted = json!({ "skill": skill, "script": "run.sh" });
         let refused = server.modern("tools/call", call(&wanted)).await;
-        assert_eq!(refused.code(), -32602);
-        assert!(refused.message().contains(words), "{}", refused.message());
+        let refused = refused.result();
+        assert_eq!(refused["isError"], true, "cl_13: {refused}");
+        let text = refused["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains(words), "{text}");
     }
     server.close().await.assert_exit(0);
 }

@@ -1,5 +1,7 @@
 //! The lists that a client gets: handles of every origin, and which servers failed.
 
+use std::time::Duration;
+
 use serde_json::json;
 use skillwire_client::Endpoint;
 use skillwire_gateway::BridgeOptions;
@@ -7,11 +9,11 @@ use skillwire_host::{Host, local};
 use skillwire_testkit::{HostileServer, ReplyGate, ScriptedReply, SkillFolder};
 
 use super::support::{
-    Bridged, NONE, PATIENCE, done, endpoint, host, label, load, refunds, refused, text, yes,
+    Bridged, NONE, PATIENCE, done, endpoint, host, label, load, read, refunds, refused, text, yes,
 };
 
 #[tokio::test]
-async fn the_five_tools_are_there_before_any_server_has_answered() {
+async fn the_tools_are_there_before_any_server_has_answered() {
     let gate = ReplyGate::default();
     let (waiting, entry) = (gate.clone(), refunds().entry("skill://acme/refunds/SKILL.md"));
     let listing = json!({ "resultType": "complete", "skills": [entry], "ttlMs": 60_000, "cacheScope": "private" });
@@ -19,12 +21,19 @@ async fn the_five_tools_are_there_before_any_server_has_answered() {
         ScriptedReply::Held(waiting.clone(), Box::new(ScriptedReply::Result(listing.clone())))
     });
     let bridged = Bridged::over(host(&server));
-    let mut client = bridged.legacy(false).await;
+    let mut client = bridged.legacy_called("claude-code", false).await;
     let tools = client.request("tools/list", json!({})).await["result"]["tools"].clone();
     let names: Vec<_> = tools.as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
     assert_eq!(
         names,
-        ["list_skill_files", "list_skills", "load_skill", "read_skill_file", "unload_skill"]
+        [
+            "list_skill_files",
+            "list_skills",
+            "load_skill",
+            "read_resource",
+            "read_skill_file",
+            "unload_skill"
+        ]
     );
     let listed = client.call("list_skills", json!({})).await;
     assert!(done(&listed).contains("0 skills found."), "{listed}");
@@ -53,7 +62,7 @@ async fn a_dead_a_slow_and_a_hostile_server_cost_the_others_nothing_h_11() {
     let (_, loaded) = client.call_and_answer("load_skill", load(), yes()).await;
     done(&loaded);
     // The list shows both while the bridge still waits for other servers.
-    let known = ["`dead` cannot be listed now", "- acme:refunds (approved)"];
+    let known = ["`dead` cannot be listed now", "- acme:refunds: "];
     let listed = async {
         loop {
             let listed = client.call("list_skills", json!({})).await;
@@ -113,18 +122,18 @@ async fn two_servers_and_a_folder_with_one_uri_have_three_handles_hst_27() {
 }
 
 #[tokio::test]
-async fn many_handles_are_not_in_the_schema() {
+async fn many_skills_are_counted_and_not_named_in_the_description() {
     let mut server = HostileServer::new();
     for n in 0..5 {
         server = server.skill(&format!("s{n}"), NONE);
     }
-    let options = BridgeOptions::default().max_handles(4);
+    let options = BridgeOptions::default().max_handles(4).first_listing(Duration::ZERO);
     let bridged = Bridged::with(host(&server), options);
     let mut client = bridged.modern(false);
     while !done(&client.call("list_skills", json!({})).await).starts_with("5 skills found.") {}
     let tools = client.request("tools/list", json!({})).await["result"]["tools"].clone();
     assert!(!tools.to_string().contains("acme:s0"));
-    assert!(tools.to_string().contains("as `list_skills` gives it"));
+    assert!(tools.to_string().contains("There are 5 skills; `list_skills` finds them."));
 }
 
 #[tokio::test]
@@ -167,12 +176,173 @@ async fn tools_refuse_what_they_do_not_take() {
         ("load_skill", json!({})),
         ("load_skill", json!({ "name": 5 })),
         ("list_skills", json!({ "query": [] })),
-        ("read_skill_file", json!({ "window": "w0" })),
+        ("read_skill_file", json!({ "name": "acme:refunds" })),
+        ("read_skill_file", json!({ "name": "a:b", "path": "c", "offset": "first" })),
     ] {
         let result = client.call(tool, arguments.clone()).await;
-        let code = refused(&result);
-        let expected =
-            if tool == "read_skill_file" { "window_closed" } else { "tool_input_invalid" };
-        assert_eq!(code, expected, "{tool} {arguments}");
+        assert_eq!(refused(&result), "tool_input_invalid", "{tool} {arguments}");
     }
+}
+
+#[tokio::test]
+async fn bad_arguments_are_answered_with_a_result_that_names_them_cl_13() {
+    let bridged = Bridged::over(Host::builder().build());
+    let mut client = bridged.modern(false);
+    let result = client.call("load_skill", json!({ "handle": "acme:refunds" })).await;
+    assert_eq!(refused(&result), "tool_input_invalid");
+    assert!(text(&result).contains("Expected: a string as `name`"), "{result}");
+    for arguments in [json!("acme:refunds"), json!(["acme:refunds"]), json!(5)] {
+        let result = client.call("load_skill", arguments).await;
+        assert_eq!(result["isError"], true, "{result}");
+        assert!(text(&result).contains("`arguments` must be an object"), "{result}");
+    }
+    done(&client.call("list_skills", json!(null)).await);
+}
+
+#[tokio::test]
+async fn tools_have_open_strings_and_hints_that_let_headless_clients_call_them_cl_06_cl_07() {
+    let bridged = Bridged::over(host(&refunds()));
+    bridged.settled(&["acme:refunds"]).await;
+    let answer = bridged.modern(false).request("tools/list", json!({})).await;
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    assert_eq!(tools.len(), 6);
+    for tool in tools {
+        assert_eq!(tool["annotations"]["openWorldHint"], false, "{tool}");
+        assert_eq!(tool["annotations"]["destructiveHint"], false, "{tool}");
+        for kind in ["enum", "anyOf", "pattern"] {
+            assert!(!tool["inputSchema"].to_string().contains(kind), "{tool}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn results_are_text_alone_cl_08() {
+    let bridged = Bridged::over(host(&refunds()));
+    bridged.settled(&["acme:refunds"]).await;
+    let mut client = bridged.modern(true);
+    let (_, loaded) = client.call_and_answer("load_skill", load(), yes()).await;
+    let listed = client.call("list_skills", json!({})).await;
+    let read = client.call("read_skill_file", read("references/x.md")).await;
+    for result in [loaded, listed, read] {
+        done(&result);
+        let content = result["content"].as_array().unwrap();
+        assert_eq!(content.len(), 1, "{result}");
+        assert_eq!(content[0]["type"], "text", "{result}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_server_is_no_server_cl_11() {
+    let bridged = Bridged::over(host(&refunds()));
+    bridged.settled(&["acme:refunds"]).await;
+    let arguments = json!({ "server": "", "query": "" });
+    let found = bridged.modern(false).call("list_skills", arguments).await;
+    assert!(done(&found).starts_with("1 skill found.\n- acme:refunds"), "{found}");
+}
+
+#[tokio::test]
+async fn a_call_waits_for_the_first_listing_and_says_what_is_missing_cl_11() {
+    let gate = ReplyGate::default();
+    let (waiting, entry) = (gate.clone(), refunds().entry("skill://acme/refunds/SKILL.md"));
+    let listing = json!({ "resultType": "complete", "skills": [entry], "ttlMs": 60_000, "cacheScope": "private" });
+    let server = refunds().on("skills/list", move |_, _| {
+        ScriptedReply::Held(waiting.clone(), Box::new(ScriptedReply::Result(listing.clone())))
+    });
+    let home = SkillFolder::new();
+    home.skill(".agents/skills/notes");
+    let options = BridgeOptions::default().first_listing(PATIENCE).reads_folders(true);
+    let bridged = Bridged::with(host(&server), options);
+    let mut client = bridged.modern(false);
+    let opening = async {
+        // The call is under way before anything is known.
+        tokio::task::yield_now().await;
+        let found = local::discover(Some(home.path()), None);
+        bridged.bridge.set_folders(local::Discovery { is_cut: true, ..found });
+        gate.open();
+    };
+    let (listed, ()) = tokio::join!(client.call("list_skills", json!({})), opening);
+    let listed = done(&listed);
+    for part in ["2 skills found.", "- local:notes", "- acme:refunds", "hold more than is read"] {
+        assert!(listed.contains(part), "{part} in {listed}");
+    }
+}
+
+#[tokio::test]
+async fn the_catalogue_is_where_the_client_shows_it_and_fits_cl_04_cl_05() {
+    let mut server = HostileServer::new();
+    for n in 0..300 {
+        server = server.skill(&format!("long-name-of-a-skill-{n:03}"), NONE);
+    }
+    let bridged = Bridged::with(host(&server), BridgeOptions::default().max_handles(1_000));
+    done(&bridged.modern(false).call("list_skills", json!({})).await);
+    for name in ["claude-code", "codex-mcp-client", "an unknown client"] {
+        let client = bridged.legacy_called(name, false).await;
+        let instructions = client.opened["instructions"].as_str().unwrap();
+        assert!(instructions.chars().count() <= 4_096, "{name}: {}", instructions.len());
+        assert!(!instructions.contains("skills/list"), "models call no methods: {instructions}");
+        let description = bridged.description_for(Some(name));
+        assert!(description.chars().count() <= 1_024, "{name}: {description}");
+        let shown = if name == "an unknown client" { &description } else { instructions };
+        assert!(shown.contains("acme: long-name-of-a-skill-000, "), "{name}: {shown}");
+        assert!(shown.contains(" more"), "{name}: {shown}");
+    }
+}
+
+#[tokio::test]
+async fn each_origin_has_its_share_of_a_list_sec_11() {
+    let mut flood = HostileServer::new();
+    for n in 0..300 {
+        flood = flood.skill(&format!("refund-{n:03}"), NONE);
+    }
+    let host = host(&flood);
+    host.add_server(label("zeta"), endpoint(&refunds()));
+    let bridged = Bridged::with(host, BridgeOptions::default().max_handles(1_000));
+    let mut client = bridged.modern(false);
+    for arguments in [json!({}), json!({ "query": "refund" })] {
+        let listed = client.call("list_skills", arguments).await;
+        assert!(done(&listed).starts_with("301 skills found."), "{listed}");
+        assert!(done(&listed).contains("- zeta:refunds"), "{listed}");
+    }
+    assert!(bridged.description_for(None).contains("\nzeta: refunds"));
+}
+
+#[tokio::test]
+async fn what_a_client_has_without_a_bridge_is_not_listed_and_copies_are_listed_once_cl_04() {
+    let home = SkillFolder::new();
+    for folder in [".agents/skills/notes", ".claude/skills/notes", ".claude/skills/mine"] {
+        home.skill(folder);
+    }
+    home.skill(".agents/skills/shared");
+    let host = Host::builder().build();
+    host.set_folders(local::discover(Some(home.path()), None));
+    let bridged = Bridged::over(host);
+    bridged.settled(&["local:notes", "local:mine", "local:shared"]).await;
+    let mut claude = bridged.legacy_called("claude-code", false).await;
+    let listed = claude.call("list_skills", json!({})).await;
+    assert!(done(&listed).starts_with("1 skill found.\n- local:shared"), "{listed}");
+    let instructions = claude.opened["instructions"].as_str().unwrap();
+    assert!(instructions.contains("- local:shared: "), "{instructions}");
+    assert!(!instructions.contains("local:mine"), "{instructions}");
+    let prompts = claude.request("prompts/list", json!({})).await["result"]["prompts"].clone();
+    assert_eq!(prompts.as_array().map(Vec::len), Some(1), "{prompts}");
+    // It can still be loaded by its handle.
+    done(&claude.call("load_skill", json!({ "name": "local:mine" })).await);
+    let mut codex = bridged.legacy_called("codex-mcp-client", false).await;
+    let listed = codex.call("list_skills", json!({ "query": "mine" })).await;
+    assert!(done(&listed).contains("- local:mine"), "{listed}");
+}
+
+#[tokio::test]
+async fn what_is_loaded_can_be_listed_p_16() {
+    let bridged = Bridged::over(host(&refunds()));
+    bridged.settled(&["acme:refunds"]).await;
+    let mut client = bridged.legacy(true).await;
+    let nothing = client.call("list_skills", json!({ "loaded": true })).await;
+    assert_eq!(done(&nothing), "0 skills loaded.\n");
+    client.call_and_answer("load_skill", load(), yes()).await;
+    let loaded = client.call("list_skills", json!({ "loaded": true })).await;
+    assert!(done(&loaded).starts_with("1 skill loaded.\n- acme:refunds, about "), "{loaded}");
+    client.call("unload_skill", load()).await;
+    let nothing = client.call("list_skills", json!({ "loaded": true })).await;
+    assert_eq!(done(&nothing), "0 skills loaded.\n");
 }

@@ -5,6 +5,7 @@ mod listing;
 mod older_servers;
 mod passing_on;
 mod prompts;
+mod resources;
 mod searching;
 mod server_words;
 mod support;

@@ -31,23 +31,47 @@ async fn only_approved_skills_are_prompts_and_a_new_approval_is_announced() {
     assert_eq!(prompts["result"]["prompts"][0]["name"], "acme:refunds");
 }
 
-#[tokio::test]
-async fn the_text_of_a_prompt_is_a_resource_under_its_banner_hst_69() {
-    let bridged = approved().await;
-    let mut client = bridged.modern(false);
-    let params = json!({ "name": "acme:refunds", "arguments": { "file": "references/x.md" } });
-    let result = client.request("prompts/get", params).await["result"].clone();
+/// The one message of the prompt with these arguments.
+async fn message(bridged: &Bridged, arguments: Value) -> String {
+    let params = json!({ "name": "acme:refunds", "arguments": arguments });
+    let result = bridged.modern(false).request("prompts/get", params).await["result"].clone();
     let messages = result["messages"].as_array().unwrap();
-    assert_eq!(messages.len(), 3);
-    let words = messages[0]["content"]["text"].as_str().unwrap();
-    assert!(words.starts_with("Use the skill acme:refunds"), "{words}");
-    let text = |message: &Value| {
-        assert_eq!(message["content"]["type"], "resource");
-        message["content"]["resource"]["text"].as_str().unwrap().to_owned()
-    };
-    assert!(text(&messages[1]).contains("<mcp_skill"), "{result}");
-    assert!(text(&messages[1]).contains("Origin: MCP server acme"), "{result}");
-    assert!(text(&messages[2]).contains("details"));
+    assert_eq!(messages.len(), 1, "some clients use the first message only: {result}");
+    assert_eq!(messages[0]["role"], "user");
+    assert_eq!(messages[0]["content"]["type"], "text", "some clients drop resources: {result}");
+    messages[0]["content"]["text"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn one_message_has_the_text_of_the_skill_under_its_banner_hst_69_cl_03() {
+    let bridged = approved().await;
+    let text = message(&bridged, json!({})).await;
+    assert!(text.starts_with("Use the skill acme:refunds."), "{text}");
+    assert!(text.contains("<mcp_skill") && text.contains("Origin: MCP server acme"), "{text}");
+    let text = message(&bridged, json!({ "file": "references/x.md" })).await;
+    assert!(text.contains("<mcp_skill_file") && text.contains("details"), "{text}");
+}
+
+#[tokio::test]
+async fn words_after_the_command_are_the_request_in_every_client_cl_03() {
+    let bridged = approved().await;
+    let prompts = bridged.modern(false).request("prompts/list", json!({})).await;
+    let arguments = prompts["result"]["prompts"][0]["arguments"].clone();
+    assert_eq!(arguments.as_array().map(Vec::len), Some(1), "{arguments}");
+    assert_eq!(
+        (&arguments[0]["name"], &arguments[0]["required"]),
+        (&json!("request"), &json!(false))
+    );
+    let whole = message(&bridged, json!({ "request": "refund order 5" })).await;
+    assert!(whole.ends_with("\nThe user's request: refund order 5"), "{whole}");
+    // Clients that divide words among the arguments they know from earlier versions.
+    let divided = message(&bridged, json!({ "request": "refund", "file": "order" })).await;
+    assert!(divided.ends_with("\nThe user's request: refund order"), "{divided}");
+    let as_file = message(&bridged, json!({ "file": "/etc/passwd" })).await;
+    assert!(as_file.ends_with("\nThe user's request: /etc/passwd"), "{as_file}");
+    // A client that fills in the words itself sends a placeholder.
+    let placeholder = message(&bridged, json!({ "request": "$1", "file": "$2" })).await;
+    assert!(!placeholder.contains("The user's request"), "{placeholder}");
 }
 
 #[tokio::test]

@@ -30,7 +30,7 @@ async fn headings_are_searched_only_where_the_text_is_here_already() {
     bridged.settled(&["local:mine", "acme:loaded", "acme:other"]).await;
     let mut client = bridged.modern(true);
     let found = search(&mut client, "ledger").await;
-    assert!(found.starts_with("1 skill found.\n- local:mine (approved)"), "{found}");
+    assert!(found.starts_with("1 skill found.\n- local:mine: "), "{found}");
     assert_eq!(server.count("resources/read"), 0, "nothing is fetched to be indexed");
     let name = json!({ "name": "acme:loaded" });
     let (_, loaded) = client.call_and_answer("load_skill", name, yes()).await;

@@ -11,12 +11,12 @@ use skillwire_engine::{
 use skillwire_gateway::{Bridge, BridgeOptions};
 use skillwire_host::Host;
 use skillwire_protocol::meta;
-use skillwire_server::Skills;
+use skillwire_server::{Config, Skills};
 use skillwire_source::ScanRequest;
 use skillwire_testkit::{
     HostileServer, StdioClient, initialize_params, legacy_request, modern_meta, modern_request,
 };
-use skillwire_trust::ServerLabel;
+use skillwire_trust::{MemoryRecords, ServerLabel};
 use tokio::time::{Duration, timeout};
 
 pub(crate) const NONE: [(&str, &str); 0] = [];
@@ -41,6 +41,13 @@ pub(crate) fn host(server: &HostileServer) -> Host {
     host
 }
 
+/// A host of one server, `acme`, that shares its records with others.
+pub(crate) fn host_with(server: &HostileServer, records: &Arc<MemoryRecords>) -> Host {
+    let host = Host::builder().records(Arc::clone(records)).build();
+    host.add_server(label("acme"), endpoint(server));
+    host
+}
+
 /// A server with one skill of two files.
 pub(crate) fn refunds() -> HostileServer {
     HostileServer::new().skill("acme/refunds", [("references/x.md", "details")])
@@ -61,7 +68,8 @@ impl Drop for Bridged {
 
 impl Bridged {
     pub(crate) fn over(host: Host) -> Self {
-        Self::with(host, BridgeOptions::default())
+        // Tests that wait for a first listing say so.
+        Self::with(host, BridgeOptions::default().first_listing(Duration::ZERO))
     }
 
     pub(crate) fn with(host: Host, options: BridgeOptions) -> Self {
@@ -71,7 +79,9 @@ impl Bridged {
         let bridge = bridge.expect("there are random numbers");
         let offers =
             Offers::joined(vec![Arc::new(bridge.clone())], changes).expect("names are unique");
+        let config = Config::default().catalogue_instructions(false);
         let skills = Skills::builder()
+            .config(config)
             .offers(offers)
             .sources(bridge.sources())
             .lookup(Arc::new(bridge.servers().clone()))
@@ -88,17 +98,27 @@ impl Bridged {
         Self { bridge, engine, following }
     }
 
-    /// Waits until the handles that can be loaded are these.
+    /// The description of `load_skill` for a client of this name.
+    pub(crate) fn description_for(&self, client: Option<&str>) -> String {
+        let caller = Caller { client: client.map(Into::into), ..Caller::default() };
+        let tools = self.bridge.tools(&caller);
+        let tool = tools.iter().find(|tool| tool.name() == "load_skill");
+        let tool = tool.expect("the tool is offered");
+        let tool: Value = serde_json::from_str(tool.json()).expect("tools are JSON");
+        tool["description"].as_str().expect("it has a description").to_owned()
+    }
+
+    /// Waits until the skills that clients are told of are these.
     pub(crate) async fn settled(&self, handles: &[&str]) {
+        let mut wanted = handles.to_vec();
+        wanted.sort_unstable();
         let settled = async {
             loop {
-                let tools = self.bridge.tools(&Caller::default());
-                let wanted = json!(handles);
-                let schema = tools.iter().find(|tool| tool.name() == "load_skill");
-                let schema = schema.expect("the tool is offered");
-                let schema: Value = serde_json::from_str(schema.json()).expect("tools are JSON");
-                let now = &schema["inputSchema"]["properties"]["name"]["anyOf"][0]["enum"];
-                if *now == wanted {
+                let description = self.description_for(None);
+                let lines = description.lines().filter_map(|line| line.strip_prefix("- "));
+                let mut now: Vec<_> = lines.filter_map(|line| line.split(": ").next()).collect();
+                now.sort_unstable();
+                if now == wanted {
                     return;
                 }
                 tokio::task::yield_now().await;
@@ -114,8 +134,14 @@ impl Bridged {
 
     /// A client of the legacy era.
     pub(crate) async fn legacy(&self, forms: bool) -> Legacy {
+        self.legacy_called("a client of a test", forms).await
+    }
+
+    /// A client of the legacy era that gives itself this name.
+    pub(crate) async fn legacy_called(&self, name: &str, forms: bool) -> Legacy {
         let mut client = StdioClient::in_process(Arc::clone(&self.engine));
         let mut params = initialize_params("2025-06-18");
+        params["clientInfo"]["name"] = name.into();
         if forms {
             params["capabilities"] = json!({ "elicitation": {} });
         }
@@ -260,17 +286,15 @@ pub(crate) fn refused(result: &Value) -> String {
     code
 }
 
-/// The id of the window in the result of `load_skill`.
-pub(crate) fn window(result: &Value) -> String {
-    let text = done(result);
-    let after = text.split("Window: ").nth(1).expect("a window is told");
-    after.split('.').next().unwrap_or_default().to_owned()
-}
-
 pub(crate) fn yes() -> Value {
     json!({ "action": "accept", "content": { "load": true } })
 }
 
 pub(crate) fn load() -> Value {
     json!({ "name": "acme:refunds" })
+}
+
+/// The arguments that read a file of the skill.
+pub(crate) fn read(path: &str) -> Value {
+    json!({ "name": "acme:refunds", "path": path })
 }

@@ -32,19 +32,30 @@ impl Format {
     pub(super) fn item(self, item: &CatalogueItem) -> String {
         let (handle, origin) = (one_line(&item.handle), named(&item.origin));
         let description = description(&item.description);
+        let location = item.location.as_ref().map(|path| one_line(&path.display().to_string()));
         match self {
-            Self::Xml => format!(
-                "<skill>\n<name>{}</name>\n<description>{}</description>\n<origin>{}</origin>\n\
-                 </skill>",
-                xml(&handle),
-                xml(&description),
-                xml(&origin)
-            ),
+            Self::Xml => {
+                let location = location.map_or_else(String::new, |path| {
+                    format!("<location>{}</location>\n", xml(&path))
+                });
+                format!(
+                    "<skill>\n<name>{}</name>\n<description>{}</description>\n\
+                     <origin>{}</origin>\n{location}</skill>",
+                    xml(&handle),
+                    xml(&description),
+                    xml(&origin)
+                )
+            }
             Self::Markdown => {
                 format!("- {} ({origin}): {}", code(&handle), markdown(&description))
             }
             Self::Json => {
-                json!({"name": handle, "description": description, "origin": origin}).to_string()
+                let mut item =
+                    json!({"name": handle, "description": description, "origin": origin});
+                if let Some(location) = location {
+                    item["location"] = location.into();
+                }
+                item.to_string()
             }
         }
     }

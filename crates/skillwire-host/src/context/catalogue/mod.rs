@@ -2,6 +2,8 @@
 
 mod format;
 
+use std::path::PathBuf;
+
 use skillwire_trust::Origin;
 
 pub use self::format::Format;
@@ -16,6 +18,8 @@ pub struct CatalogueItem {
     pub description: String,
     /// The origin of the skill.
     pub origin: Origin,
+    /// The path of the `SKILL.md`, for a skill in a folder of this machine.
+    pub location: Option<PathBuf>,
 }
 
 /// Options of a catalogue.

@@ -10,6 +10,7 @@ fn item(handle: &str, description: &str) -> CatalogueItem {
         handle: handle.to_owned(),
         description: description.to_owned(),
         origin: server(label),
+        location: None,
     }
 }
 
@@ -118,4 +119,20 @@ fn an_overlong_local_description_is_shortened_fmt_30() {
     let text = written(&[long], Format::Markdown, None).text.into_string();
     assert_eq!(text.matches('ä').count(), 1024);
     assert!(text.contains('…'));
+}
+
+#[test]
+fn skills_of_folders_say_where_they_are_p_16() {
+    let location = Some(PathBuf::from("/home/me/.agents/skills/a&b/SKILL.md"));
+    let items = [CatalogueItem { location, ..item("local:pdf", "Reads PDF files.") }];
+    let rendered = |format| {
+        let options = CatalogueOptions { format, ..CatalogueOptions::default() };
+        render(&items, &options).unwrap().text.into_string()
+    };
+    let xml = rendered(Format::Xml);
+    let expected = "<location>/home/me/.agents/skills/a&amp;b/SKILL.md</location>";
+    assert!(xml.contains(expected), "{xml}");
+    let json: serde_json::Value = serde_json::from_str(&rendered(Format::Json)).unwrap();
+    let location = &json["available_skills"][0]["location"];
+    assert_eq!(location, "/home/me/.agents/skills/a&b/SKILL.md");
 }

@@ -13,7 +13,7 @@ use skillwire_host::{
     context::text::{one_line, one_line_within},
 };
 use skillwire_trust::{
-    Origin, Reason, Refusal, RegistryItem, Remedy, ServerLabel, SkillId, Standing,
+    DecisionChannel, Origin, Reason, Refusal, RegistryItem, Remedy, ServerLabel, SkillId, Standing,
 };
 
 use super::Outcome;
@@ -59,6 +59,9 @@ pub(super) struct SkillRow<'a> {
     uri: &'a str,
     pub(super) description: &'a str,
     pub(super) state: &'static str,
+    /// How the approval came, if the user's record says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided: Option<DecisionChannel>,
     /// Why a skill cannot be used although its entry can be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Reason>,
@@ -73,6 +76,13 @@ pub(super) struct SkillRow<'a> {
     /// The author's own keys and values, such as version and tags.
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<&'a Value>,
+}
+
+impl SkillRow<'_> {
+    /// What follows the state: how an approval came, if not at a terminal.
+    pub(super) fn suffix(&self) -> &'static str {
+        self.decided.map_or("", DecisionChannel::suffix)
+    }
 }
 
 pub(super) fn run(args: &ListArgs) -> Outcome {
@@ -181,6 +191,7 @@ pub(super) fn row<'a>(host: &Host, item: &'a RegistryItem) -> SkillRow<'a> {
         uri: item.skill.id().uri.as_str(),
         description: entry.frontmatter.description(),
         state,
+        decided: host.decided_through(item.skill.id()).filter(|_| state == "approved"),
         reason,
         shares_name: item.shares_name,
         dynamic: item.skill.integrity().is_dynamic(),
@@ -257,7 +268,7 @@ fn print_row(
     let mark = if row.shares_name { format!("{WARNING}*{WARNING:#}") } else { " ".to_owned() };
     let reason = row.reason.map_or_else(String::new, |reason| format!(" {}", reason.code()));
     let seen = if row.first_seen { " first-seen" } else { "" };
-    let reason = format!("{reason}{seen}");
+    let reason = format!("{}{reason}{seen}", row.suffix());
     let state = format!("{style}{}{style:#}", row.state);
     let pad = " ".repeat(STATE.saturating_sub(row.state.len()));
     write!(out, "  {handle:widest$}{mark} {state}{reason}")?;

@@ -7,7 +7,7 @@ use skillwire_core::Digest;
 use skillwire_dialects::{Dialect, sep_2076::ArgumentValues};
 use skillwire_host::{
     FileContent, Window,
-    context::{boundary::Boundaries, text},
+    context::{block::FilePart, boundary::Boundaries, text},
 };
 use skillwire_trust::{Origin, Refusal};
 
@@ -125,7 +125,8 @@ async fn blocks(
     let text = window.skill_for_model(handle, &boundaries)?.into_string();
     let mut blocks = vec![TextBlock { uri: window.skill_file().uri().to_string(), text }];
     for reference in files {
-        let file = window.read_for_model(reference, handle, &boundaries).await?;
+        let file =
+            window.read_for_model(reference, FilePart::default(), handle, &boundaries).await?;
         notice(&file.content);
         blocks
             .push(TextBlock { uri: file.content.uri().to_string(), text: file.text.into_string() });

@@ -27,6 +27,7 @@ pub(super) fn run(args: &PromptArgs) -> Outcome {
                     handle: item.handle.clone(),
                     description: item.skill.entry().frontmatter.description().to_owned(),
                     origin: item.skill.id().origin.clone(),
+                    location: session.host().location_of(item.skill.id()),
                 }),
                 Err(refusal) => warn(&format!("{} is left out: {refusal}", item.handle))?,
             }

@@ -44,7 +44,8 @@ pub(super) fn run(args: &SearchArgs) -> Outcome {
                 Some(width) => one_line_within(row.description, width.saturating_sub(4)),
                 None => one_line(row.description),
             };
-            writeln!(out, "{STRONG}{}{STRONG:#}  {}", one_line(row.handle), row.state)?;
+            let state = format!("{}{}", row.state, row.suffix());
+            writeln!(out, "{STRONG}{}{STRONG:#}  {state}", one_line(row.handle))?;
             writeln!(out, "  {description}")?;
         }
         out.flush()?;

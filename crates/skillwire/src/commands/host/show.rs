@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 use skillwire_host::Inspected;
-use skillwire_trust::{ApprovalCard, ListedSkill, Standing, requested_tools};
+use skillwire_trust::{ApprovalCard, DecisionChannel, ListedSkill, Standing, requested_tools};
 
 use super::Outcome;
 use crate::{
@@ -30,9 +30,11 @@ pub(super) fn run(args: &ShowArgs) -> Outcome {
             return Ok(Exit::Ok);
         }
         let standing = session.host().standing(&named.listed)?;
+        let decided = session.host().decided_through(named.listed.id());
+        let decided = decided.filter(|_| matches!(standing, Standing::Approved(_)));
         if args.json {
             let NamedSkill { handle, listed } = &named;
-            let shown = json!({
+            let mut shown = json!({
                 "handle": handle,
                 "origin": listed.id().origin,
                 "state": standing.word(),
@@ -48,9 +50,12 @@ pub(super) fn run(args: &ShowArgs) -> Outcome {
                     _ => None,
                 },
             });
+            if let Some(decided) = decided {
+                shown["decided"] = json!(decided);
+            }
             report::json(&mut io::stdout().lock(), &shown)?;
         } else {
-            print(&mut prose::stdout(), &named, &standing)?;
+            print(&mut prose::stdout(), &named, &standing, decided)?;
         }
         Ok(Exit::Ok)
     })
@@ -62,12 +67,18 @@ fn files(listed: &ListedSkill) -> Option<Vec<Value>> {
     Some(files.map(|(path, size)| json!({ "path": path.as_str(), "size": size })).collect())
 }
 
-fn print(out: &mut impl Write, named: &NamedSkill, standing: &Standing) -> io::Result<()> {
+fn print(
+    out: &mut impl Write,
+    named: &NamedSkill,
+    standing: &Standing,
+    decided: Option<DecisionChannel>,
+) -> io::Result<()> {
     let NamedSkill { handle, listed } = named;
     card::write(out, handle, &ApprovalCard::new(listed, standing))?;
     match standing {
         Standing::Approved(grants) => {
-            writeln!(out, "{STRONG}approved{STRONG:#}: {}", card::granted(grants))?;
+            let suffix = decided.map_or("", DecisionChannel::suffix);
+            writeln!(out, "{STRONG}approved{suffix}{STRONG:#}: {}", card::granted(grants))?;
         }
         Standing::Changed(diff) => card::changes(out, &listed.id().uri, diff)?,
         other => writeln!(out, "{STRONG}{}{STRONG:#}", other.word())?,

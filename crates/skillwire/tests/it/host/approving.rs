@@ -18,6 +18,38 @@ async fn nothing_is_approved_without_a_terminal_to_ask_on_hst_88() {
 }
 
 #[tokio::test]
+async fn an_approval_by_a_flag_is_recorded_and_shown_as_unattended_cl_12() {
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    let approved = user.run_ok(&["approve", "acme:refunds", "--yes"]).await;
+    assert!(approved.starts_with("Approved acme:refunds, unattended: "), "{approved}");
+    let listed = user.run_ok(&["list"]).await;
+    assert!(listed.contains("approved, unattended"), "{listed}");
+    let shown = user.run_ok(&["show", "acme:refunds"]).await;
+    assert!(shown.contains("approved, unattended: "), "{shown}");
+    let listed = user.run_json(&["list", "--json"]).await;
+    assert_eq!(listed["skills"][0]["state"], "approved");
+    assert_eq!(listed["skills"][0]["decided"], "unattended");
+    let log = user.run_ok(&["audit"]).await;
+    let line = log.lines().find(|line| line.contains(" approve ")).unwrap();
+    assert!(line.ends_with("  unattended"), "{line}");
+    user.run_ok(&["load", "acme:refunds"]).await;
+}
+
+#[tokio::test]
+async fn a_setting_turns_unattended_approvals_off_cl_12() {
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    user.home.file("sw/state/settings.toml", "unattended-approvals = false\n");
+    let refused = user.run(&["approve", "acme:refunds", "--yes"]).await;
+    refused.assert_refused(4, "an answer of the user at a terminal");
+    assert_eq!(user.state_of("acme:refunds").await, "new");
+    // A setting that cannot be read allows nothing.
+    user.home.file("sw/state/settings.toml", "unattended-approvals = maybe\n");
+    user.run(&["approve", "acme:refunds", "--yes"]).await.assert_refused(2, "settings.toml");
+}
+
+#[tokio::test]
 async fn tools_and_execution_are_granted_only_by_name_hst_72() {
     let (user, skills) = (TestUser::new(), SkillFolder::new());
     let text = skill_with("git", "allowed-tools: Read Bash(git:*)\n");
@@ -96,6 +128,8 @@ async fn a_person_at_a_terminal_is_asked_and_can_decline_hst_86() {
     asked.answer_prompt("y").await;
     assert_eq!(asked.wait().await, Some(0));
     assert_eq!(user.state_of("acme:refunds").await, "approved");
+    let shown = user.run_ok(&["show", "acme:refunds"]).await;
+    assert!(shown.contains("approved: "), "a person decided: {shown}");
 }
 
 #[cfg(unix)]

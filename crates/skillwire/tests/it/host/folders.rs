@@ -13,7 +13,7 @@ async fn skills_of_the_user_need_no_approval_and_stay_apart_from_servers_hst_119
     user.run(&["load", "refunds"]).await.assert_refused(6, "local:refunds, acme:refunds");
     let block = user.run_ok(&["load", "local:refunds", "--read", "x.md"]).await;
     assert!(block.contains("Mine.") && block.contains("local file"), "{block}");
-    assert!(block.contains("Origin: a skill folder of the user on this machine, in"), "{block}");
+    assert!(block.contains("Origin: a skill folder of the user\nDirectory: "), "{block}");
     user.run(&["load", "local:refunds", "--read", "../x"]).await.assert_exit(3);
     user.run_ok(&["disable", "local:refunds"]).await;
     user.run(&["load", "local:refunds"]).await.assert_refused(8, "error[disabled]");

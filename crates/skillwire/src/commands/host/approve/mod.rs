@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use serde_json::json;
 use skillwire_core::SKILL_FILE;
 use skillwire_trust::{
-    Answer, ApprovalCard, Grants, ListedSkill, Reason, Refusal, requested_tools,
+    Answer, ApprovalCard, DecisionChannel, Grants, ListedSkill, Reason, Refusal, requested_tools,
 };
 
 use super::Outcome;
@@ -42,12 +42,14 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
         } else {
             return Err(undecided(listed).actual("no terminal to ask on").into());
         };
+        let channel =
+            if args.yes { DecisionChannel::Unattended } else { DecisionChannel::Terminal };
         let answer = match chosen {
             Some(Choice::Yes) => Answer::Yes(grants),
             Some(Choice::No) => Answer::No,
             _ => return Err(undecided(listed).actual("no answer").into()),
         };
-        let approved = session.host().record_review(shown.answer(answer))?;
+        let approved = session.host().record_review(shown.answer(answer, channel))?;
         if args.json {
             let approved = json!({
                 "handle": named.handle,
@@ -56,12 +58,14 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
                 "content": approved.content().map(|content| content.fingerprint()),
                 "grants": approved.grants(),
                 "first_seen": listed.integrity().is_first_seen(),
+                "decided": channel,
             });
             report::json(&mut io::stdout().lock(), &approved)?;
         } else {
             let granted = card::granted(approved.grants());
             let seen = if listed.integrity().is_first_seen() { " (first-seen)" } else { "" };
-            writeln!(prose::stdout(), "Approved {}{seen}: {granted}", named.handle)?;
+            let suffix = channel.suffix();
+            writeln!(prose::stdout(), "Approved {}{seen}{suffix}: {granted}", named.handle)?;
         }
         Ok(Exit::Ok)
     })

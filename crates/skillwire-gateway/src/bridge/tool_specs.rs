@@ -1,0 +1,108 @@
+//! The tools that clients see. Every word here is part of every conversation, so there are few.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use skillwire_engine::offer::Items;
+
+/// The most characters of a tool's description; some model interfaces refuse longer ones.
+pub(crate) const MAX_DESCRIPTION: usize = 1_024;
+
+/// What `load_skill` does, before the catalogue.
+pub(crate) const LOAD: &str = "Loads a skill: instructions for one kind of task. Load the fitting \
+                               one before you begin. The user may be asked first.";
+
+/// What is offered only where there is a use for it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OfferedTools {
+    /// Whether there are servers with resources to read.
+    pub(crate) resources: bool,
+    /// Whether some skills take arguments.
+    pub(crate) skill_arguments: bool,
+}
+
+/// The tools, with this text at the end of the description of `load_skill`.
+///
+/// No tool changes anything or reaches beyond what the user configured, and the hints say so: without
+/// them, headless clients refuse to call a tool. Names are open strings: some clients check calls
+/// against the schema they read first, and would refuse skills that appear later.
+pub(crate) fn tools(catalogue: &str, offered: OfferedTools) -> Arc<Items> {
+    let load = if catalogue.is_empty() { LOAD.to_owned() } else { format!("{LOAD} {catalogue}") };
+    let text = || json!({ "type": "string" });
+    let about = |description: &str| json!({ "type": "string", "description": description });
+    let number = || json!({ "type": "integer" });
+    let name = || about("Handle of a skill");
+    let mut loaded = json!({ "name": name() });
+    if offered.skill_arguments {
+        loaded["arguments"] = skillwire_host::tools::skill_arguments();
+    }
+    let mut tools = vec![
+        tool(
+            "list_skills",
+            "List skills",
+            "Finds skills by words, or lists all.",
+            &json!({
+                "query": text(),
+                "server": about("Only this origin"),
+                "loaded": json!({ "type": "boolean", "description": "Only loaded ones" }),
+            }),
+            &[],
+        ),
+        tool("load_skill", "Load a skill", &load, &loaded, &["name"]),
+        tool(
+            "read_skill_file",
+            "Read a file of a skill",
+            "Reads a file of a skill; offset and limit count characters.",
+            &json!({ "name": name(), "path": text(), "offset": number(), "limit": number() }),
+            &["name", "path"],
+        ),
+        tool(
+            "list_skill_files",
+            "List files of a skill",
+            "Lists files of a skill.",
+            &json!({ "name": name(), "path": about("Directory") }),
+            &["name"],
+        ),
+        tool(
+            "unload_skill",
+            "Unload a skill",
+            "Ends the use of a skill.",
+            &json!({ "name": name() }),
+            &["name"],
+        ),
+    ];
+    if offered.resources {
+        tools.push(tool(
+            "read_resource",
+            "Read a resource",
+            "Reads a resource of a server that is no skill.",
+            &json!({ "server": text(), "uri": text() }),
+            &["server", "uri"],
+        ));
+    }
+    Items::of(tools)
+}
+
+fn tool(
+    name: &str,
+    title: &str,
+    description: &str,
+    properties: &Value,
+    required: &[&str],
+) -> Value {
+    let mut schema = json!({ "type": "object", "properties": properties });
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    json!({
+        "name": name,
+        "description": description,
+        "inputSchema": schema,
+        "annotations": {
+            "title": title,
+            "readOnlyHint": true,
+            "destructiveHint": false,
+            "openWorldHint": false,
+        },
+    })
+}
