@@ -22,7 +22,6 @@
 pub mod context;
 pub mod dialect;
 mod host;
-pub mod local;
 mod remote;
 pub mod tools;
 pub mod verification;
@@ -30,6 +29,9 @@ mod window;
 
 mod contents;
 mod page;
+
+/// Skills in folders of this machine.
+pub use skillwire_folders as local;
 
 pub use skillwire_client::{
     Changes, ClientError, ClientOptions, CommandEndpoint, Endpoint, Interest, Secret,

@@ -9,6 +9,7 @@ use std::{
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use skillwire_core::SkillUri;
 use skillwire_dialects::Dialect;
+use skillwire_folders::GatedSkill;
 use skillwire_trust::{
     Action, Approval, Class, EntrySource, Handle, KnownSkill, ListedSkill, LoggedContent, Origin,
     Reason, Record, Refusal, Registry, Remedy, ServerLabel, SkillId,
@@ -18,7 +19,6 @@ use tokio::time::sleep;
 use super::{Host, unusable};
 use crate::{
     context::catalogue::CatalogueItem,
-    local::GatedSkill,
     remote::{Listing, Remote},
 };
 

@@ -7,10 +7,10 @@ use std::{
 };
 
 use skillwire_core::{ContentId, Resources, SKILL_FILE};
+use skillwire_folders::{Discovery, GatedSkill, LocalSkill};
 use skillwire_trust::{EntrySource, ListedSkill, Origin, SkillId};
 
 use super::Host;
-use crate::local::{Discovery, GatedSkill, LocalSkill};
 
 /// The skills of this machine's folders.
 #[derive(Default)]

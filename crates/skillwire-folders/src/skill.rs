@@ -79,7 +79,7 @@ impl LocalSkill {
     ///
     /// This reads from disk, so an asynchronous caller should use a blocking thread. The
     /// frontmatter needs no further comparison: it was read from bytes with this digest.
-    pub(crate) fn read(&self, uri: &ResourceUri) -> Result<VerifiedFile, Refusal> {
+    pub fn read(&self, uri: &ResourceUri) -> Result<VerifiedFile, Refusal> {
         let refuse = |reason| Refusal::new(reason).about(&self.id).file(uri);
         let Some(path) = self.entry.uri.below(uri) else {
             return Err(refuse(Reason::PathOutsideSkill));
@@ -119,7 +119,7 @@ impl GatedSkill {
     /// Returns the refusal for using the skill.
     pub fn refusal(&self) -> Refusal {
         Refusal::new(Reason::ProjectUntrusted)
-            .about(format!("{}:{}", Origin::Project, crate::context::text::one_line(&self.path)))
+            .about(format!("{}:{}", Origin::Project, skillwire_core::visible::one_line(&self.path)))
             .remedy(Remedy::TrustProject)
     }
 }
