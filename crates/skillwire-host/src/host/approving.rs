@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use skillwire_trust::{
     Action, Answer, AnsweredReview, Approval, ApprovalReview, ApprovedSkill, DecisionChannel,
-    DynamicPolicy, Grants, KnownSkill, ListedSkill, Lock, LoggedContent, Origin, Question, Reason,
-    Record, Refusal, Remedy, ReviewOutcome, SkillId, Standing,
+    DynamicPolicy, Grants, KnownSkill, ListedSkill, Lock, LoggedContent, Question, Reason, Record,
+    Refusal, Remedy, ReviewOutcome, SkillId, Standing,
 };
 
 use super::{Host, unusable};

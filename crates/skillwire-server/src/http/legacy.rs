@@ -502,7 +502,7 @@ mod tests {
         let open = |name: &str| {
             let caller = Caller { name: name.to_owned(), ..Caller::default() };
             let grant = Grant::new(caller, None);
-            let opened = sessions.open(&grant, &engine, ClientCapabilities::default());
+            let opened = sessions.open(&grant, &engine, ClientCapabilities::default(), None);
             opened.expect("an id")
         };
         let quiet = open("alice");
