@@ -327,8 +327,8 @@ async fn what_changes_around_a_skill_is_no_news_of_it_srv_106() {
     folder.skill("a");
     let source = DirectorySource::new(folder.path(), DirectoryOptions::default()).unwrap();
     let files = GeneratedFiles::new().file("SKILL.md", || skill_md("live"));
-    // Two skills claim `a`, so none is served there, and one may be served below it.
-    let sources = vec![Box::new(source), in_memory(["a"]), generated("a/live", files)];
+    // An earlier source has a skill below `a`, so neither of the two that claim `a` is served there.
+    let sources = vec![generated("a/live", files), Box::new(source), in_memory(["a"])];
     let mut server = TestServer::with_sources(sources, TestOptions::default()).await;
     assert_eq!(code(&server, "resources/read", A).await, -32602);
     folder.file("a/notes.md", "new");
