@@ -72,14 +72,12 @@ impl AnswerBudget {
             return Ok(room);
         }
         let permit = Arc::clone(&self.room).acquire_many_owned(self.units(bytes));
-        match tokio::time::timeout(self.patience, permit).await {
-            Ok(Ok(permit)) => Ok(AnswerRoom { permit, all: self.all }),
-            // The semaphore is never closed, so this is the time limit.
-            Ok(Err(_)) | Err(_) => {
-                tracing::warn!(bytes, "there was no room for a large answer in time");
-                Err(NoRoom)
-            }
+        // The semaphore is never closed, so anything else than a permit is the time limit.
+        if let Ok(Ok(permit)) = tokio::time::timeout(self.patience, permit).await {
+            return Ok(AnswerRoom { permit, all: self.all });
         }
+        tracing::warn!(bytes, "there was no room for a large answer in time");
+        Err(NoRoom)
     }
 
     /// Takes room for `bytes` if it is free and no other request waits for it.
@@ -104,12 +102,11 @@ impl AnswerBudget {
     pub(super) async fn admit(&self, outcome: Outcome) -> Outcome {
         let mut payload = outcome?;
         if let Some(bytes) = payload.needs_room() {
-            let room = match self.try_take(bytes) {
-                Some(room) => room,
-                None => {
-                    let _turn = self.waiting_with_bytes.try_acquire().map_err(|_| NoRoom)?;
-                    self.take(bytes).await?
-                }
+            let room = if let Some(room) = self.try_take(bytes) {
+                room
+            } else {
+                let _turn = self.waiting_with_bytes.try_acquire().map_err(|_| NoRoom)?;
+                self.take(bytes).await?
             };
             payload.hold(room);
         }

@@ -266,21 +266,18 @@ pub(crate) fn render(bytes: &[u8]) -> Bytes {
 
 fn render_with(capacity: usize, bytes: &[u8]) -> Vec<u8> {
     let mut rendered = Vec::with_capacity(capacity);
-    match std::str::from_utf8(bytes) {
-        Ok(text) => {
-            rendered.extend_from_slice(TEXT_MEMBER);
-            quote(&mut rendered, text);
-            rendered.push(b'}');
-        }
-        Err(_) => {
-            rendered.extend_from_slice(BLOB_MEMBER);
-            let start = rendered.len();
-            rendered.resize(start + base64_length(bytes), 0);
-            // The length was computed for these bytes, so they fit.
-            let written = STANDARD.encode_slice(bytes, &mut rendered[start..]).unwrap_or(0);
-            rendered.truncate(start + written);
-            rendered.extend_from_slice(b"\"}");
-        }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        rendered.extend_from_slice(TEXT_MEMBER);
+        quote(&mut rendered, text);
+        rendered.push(b'}');
+    } else {
+        rendered.extend_from_slice(BLOB_MEMBER);
+        let start = rendered.len();
+        rendered.resize(start + base64_length(bytes), 0);
+        // The length was computed for these bytes, so they fit.
+        let written = STANDARD.encode_slice(bytes, &mut rendered[start..]).unwrap_or(0);
+        rendered.truncate(start + written);
+        rendered.extend_from_slice(b"\"}");
     }
     rendered
 }

@@ -161,7 +161,7 @@ impl RequestFraming {
         let is_empty = self.line == b"\r";
         self.part = match self.part {
             // Servers skip empty lines before a request.
-            Part::RequestLine if is_empty => Part::RequestLine,
+            Part::RequestLine | Part::Trailers if is_empty => Part::RequestLine,
             Part::RequestLine => {
                 self.length = None;
                 self.chunked = false;
@@ -181,7 +181,6 @@ impl RequestFraming {
             },
             Part::ChunkEnd if is_empty => Part::ChunkSize,
             Part::ChunkEnd => return Err(Ambiguous),
-            Part::Trailers if is_empty => Part::RequestLine,
             other => other,
         };
         Ok(())

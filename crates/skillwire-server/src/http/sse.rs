@@ -64,7 +64,9 @@ impl EventSender {
         let length: usize = data.iter().map(|piece| piece.len()).sum();
         let mut event = Vec::with_capacity(EVENT_START.len() + length + 2);
         event.extend_from_slice(EVENT_START);
-        data.iter().for_each(|piece| event.extend_from_slice(piece));
+        for piece in data {
+            event.extend_from_slice(piece);
+        }
         event.extend_from_slice(b"\n\n");
         let event = match room {
             Some(room) => Bytes::from_owner(EventWithRoom { event, _room: room }),

@@ -15,14 +15,17 @@ use skillwire_engine::Caller;
 #[derive(Debug)]
 pub(super) struct StreamShares {
     most: usize,
-    open: Arc<Mutex<HashMap<String, usize>>>,
+    open: Arc<Mutex<OpenStreams>>,
 }
+
+/// How many streams each caller has open.
+type OpenStreams = HashMap<String, usize>;
 
 /// An open stream; dropping this frees its place.
 #[derive(Debug)]
 pub(super) struct OpenStream {
     /// The name of the caller, if its streams are counted.
-    counted: Option<(String, Arc<Mutex<HashMap<String, usize>>>)>,
+    counted: Option<(String, Arc<Mutex<OpenStreams>>)>,
 }
 
 impl StreamShares {
@@ -64,6 +67,6 @@ impl Drop for OpenStream {
     }
 }
 
-fn lock(open: &Mutex<HashMap<String, usize>>) -> MutexGuard<'_, HashMap<String, usize>> {
+fn lock(open: &Mutex<OpenStreams>) -> MutexGuard<'_, OpenStreams> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
