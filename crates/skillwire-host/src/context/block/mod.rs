@@ -24,7 +24,7 @@ use super::{
 use crate::host::ResourceContent;
 
 /// The most files a block names.
-const MAX_FILES_NAMED: usize = 50;
+const MAX_FILES_NAMED: usize = 20;
 
 /// A loaded skill: its `SKILL.md` and what the host knows about it.
 #[derive(Clone, Copy)]

@@ -197,8 +197,8 @@ fn long_file_lists_are_capped_hst_108() {
     };
     let text = loaded_skill(skill, &boundaries()).unwrap().into_string();
     assert!(text.contains("Files: 120, not read yet"));
-    assert!(text.contains("data/049.csv") && !text.contains("data/050.csv"));
-    assert!(text.contains("- and 70 more"));
+    assert!(text.contains("data/019.csv") && !text.contains("data/020.csv"));
+    assert!(text.contains("- and 100 more"));
 }
 
 #[test]
