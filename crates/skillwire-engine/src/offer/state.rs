@@ -79,6 +79,8 @@ impl StateSeal {
         let mut known = state.answered;
         let (key, digest) = state.asked;
         if let Some(answer) = response(responses, &key)? {
+            // A malformed answer is the client's mistake, not the model's: it ends the request here.
+            Elicited::read(&answer)?;
             known.push((key, digest, answer));
         }
         Ok(Answers { known })

@@ -28,7 +28,7 @@ impl fmt::Debug for AddedServers {
 }
 
 impl AddedServers {
-    pub(crate) fn add(&self, server: FollowedServer) {
+    pub(crate) fn add(&self, server: &FollowedServer) {
         let callback = {
             let mut state = self.0.lock();
             state.servers.push(server.clone());

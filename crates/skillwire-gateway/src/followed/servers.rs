@@ -125,7 +125,7 @@ impl FollowedServers {
     pub fn add(&self, label: &ServerLabel) -> Result<(), Refusal> {
         let server = self.start.follow(label)?;
         self.remove(label);
-        self.added.add(server.clone());
+        self.added.add(&server);
         let mut all = Vec::clone(&self.all());
         all.push(server);
         self.all.store(Arc::new(all));
