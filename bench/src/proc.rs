@@ -1,6 +1,11 @@
-//! Memory and processor time of a process, from `/proc`.
+//! Memory and processor time of a process, from `/proc`, and the cores it may run on.
 
-use std::{collections::HashMap, fs};
+use std::{collections::HashMap, fs, io};
+
+use rustix::{
+    process::Pid,
+    thread::{CpuSet, sched_getaffinity, sched_setaffinity},
+};
 
 use crate::broken::{Broken, Result};
 
@@ -47,6 +52,53 @@ fn times(pid: u32, field: usize) -> Result<f64> {
     let fields = fields.split_whitespace().skip(field - 3).take(2);
     let ticks = fields.filter_map(|field| field.parse::<u32>().ok());
     Ok(ticks.map(f64::from).sum::<f64>() / TICKS_PER_SECOND)
+}
+
+/// Server and client on cores of their own, until this is dropped.
+///
+/// With one connection they take turns. Whether the kernel then puts both on one core or wakes the
+/// other core for each request is luck, and decides more than the server does.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    pids: [u32; 2],
+    all: CpuSet,
+}
+
+impl Pinned {
+    /// `None` where there is one core only.
+    pub(crate) fn apart(server: u32, client: u32) -> Result<Option<Self>> {
+        let all = sched_getaffinity(None).map_err(io::Error::from)?;
+        let mut cores = (0..CpuSet::MAX_CPU).filter(|&core| all.is_set(core));
+        let (Some(first), Some(second)) = (cores.next(), cores.next()) else { return Ok(None) };
+        let pinned = Self { pids: [server, client], all };
+        allow(server, &only(first))?;
+        allow(client, &only(second))?;
+        Ok(Some(pinned))
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        for pid in self.pids {
+            // A server that has ended needs no cores.
+            let _ = allow(pid, &self.all);
+        }
+    }
+}
+
+fn only(core: usize) -> CpuSet {
+    let mut set = CpuSet::new();
+    set.set(core);
+    set
+}
+
+/// Lets every thread of a process run on these cores alone.
+fn allow(pid: u32, cores: &CpuSet) -> Result<()> {
+    for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let id = thread?.file_name().to_string_lossy().parse().ok().and_then(Pid::from_raw);
+        sched_setaffinity(id, cores).map_err(io::Error::from)?;
+    }
+    Ok(())
 }
 
 /// The processor time of a process to the nanosecond, for work that is shorter than a tick.

@@ -9,7 +9,7 @@ use crate::{
         client::Connection,
         load::{self, Round, Target},
     },
-    program,
+    proc, program,
     report::{Load, Report},
     server::{HttpServer, PATIENCE},
     stats::Summary,
@@ -22,7 +22,8 @@ pub(super) struct Contest {
     pub(super) bare: Vec<Round>,
 }
 
-/// Loads both servers in turn, after a short warm-up round of each.
+/// Loads both servers in turn, after a short warm-up round of each. With one connection, each server
+/// and this program have a core of their own.
 pub(super) async fn hold(
     (ours, bare): (Target, Target),
     connections: usize,
@@ -32,13 +33,26 @@ pub(super) async fn hold(
 ) -> Result<Contest> {
     let mut contest = Contest::default();
     for target in [ours, bare] {
-        load::round(target, connections, requests, time / 3).await?;
+        round(target, connections, requests, time / 3).await?;
     }
     for _ in 0..rounds {
-        contest.bare.push(load::round(bare, connections, requests, time).await?);
-        contest.ours.push(load::round(ours, connections, requests, time).await?);
+        contest.bare.push(round(bare, connections, requests, time).await?);
+        contest.ours.push(round(ours, connections, requests, time).await?);
     }
     Ok(contest)
+}
+
+async fn round(
+    target: Target,
+    connections: usize,
+    requests: &Arc<[Vec<u8>]>,
+    time: Duration,
+) -> Result<Round> {
+    let _pinned = match connections {
+        1 => proc::Pinned::apart(target.pid, std::process::id())?,
+        _ => None,
+    };
+    load::round(target, connections, requests, time).await
 }
 
 /// Sends every request once and starts a server that returns the same bytes.
