@@ -381,10 +381,12 @@ impl Host {
     /// Withdraws an approval for good. It does not return when the old content does.
     pub(super) fn withdraw(&self, skill: &SkillId, approval: &Approval) -> Result<(), Refusal> {
         let mut revoke = |record: &mut Record| {
-            if let Some(approval) = &mut record.approval {
+            // Two readers may notice the same change. It counts once, so that a form which was shown
+            // in between stays the one that is answered.
+            if let Some(approval) = record.approval.as_mut().filter(|approval| !approval.revoked) {
                 approval.revoked = true;
+                record.revocations = record.revocations.saturating_add(1);
             }
-            record.revocations = record.revocations.saturating_add(1);
         };
         self.inner.records.update(skill, &mut revoke).map_err(unusable)?;
         let before = Some(LoggedContent::from(&approval.content));
