@@ -49,6 +49,10 @@ pub(crate) type HttpRequest = Request<Full<Bytes>>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Redirects {
     /// The caller gets it as it is.
+    #[cfg_attr(
+        not(feature = "oauth"),
+        expect(dead_code, reason = "logins judge redirects themselves")
+    )]
     Returned,
     /// It is followed if it stays within the origin, and is an error otherwise.
     WithinOrigin,

@@ -155,6 +155,7 @@ impl FollowedServer {
     }
 
     /// Tells whether the server was listed and its listing may not be used any more.
+    #[cfg(feature = "bridge")]
     pub(crate) fn is_stale(&self) -> bool {
         let stale_at = self.shared.freshness().stale_at;
         self.failure().is_none() && stale_at.is_some_and(|stale_at| stale_at <= Instant::now())
