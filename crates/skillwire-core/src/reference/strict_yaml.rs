@@ -68,7 +68,8 @@ fn stray_tab(text: &str, texts: &[Range<usize>]) -> Option<(usize, Complaint)> {
 
 /// What our own parser has against the syntax, with its place.
 fn syntax_error(text: &str) -> Option<(usize, Complaint)> {
-    const SYNTAX: [Code; 3] = [Code::YamlSyntax, Code::YamlUnquotedColon, Code::YamlDocuments];
+    const SYNTAX: [Code; 4] =
+        [Code::FrontmatterUnclosed, Code::YamlSyntax, Code::YamlUnquotedColon, Code::YamlDocuments];
     let (body, body_offset) = ("", text.len());
     let fenced = Fenced { yaml: text, yaml_offset: 0, body, body_offset, bom: false, crlf: false };
     let (_, findings) = yaml::parse(text.as_bytes(), &fenced, &Limits::default());
