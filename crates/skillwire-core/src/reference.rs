@@ -41,6 +41,7 @@ impl Complaint {
         let same = |own| match code {
             Code::ClientKey => own == Code::UnknownKey,
             Code::AllowedToolsForm => own == Code::YamlFlowStyle,
+            Code::FrontmatterUnclosed => own == code || own == Code::YamlSyntax,
             code => own == code,
         };
         self.code.is_some_and(same)

@@ -75,7 +75,12 @@ fn syntax_error(text: &str) -> Option<(usize, Complaint)> {
     let (_, findings) = yaml::parse(text.as_bytes(), &fenced, &Limits::default());
     let found = findings.into_iter().find(|finding| SYNTAX.contains(&finding.code))?;
     let at = found.span.map_or(0, |span| span.start);
-    Some((at, Complaint::new(found.code, "The frontmatter is not YAML to it.")))
+    // To it, text below an unclosed frontmatter is a mistake like any other.
+    let code = match found.code {
+        Code::FrontmatterUnclosed => Code::YamlSyntax,
+        code => code,
+    };
+    Some((at, Complaint::new(code, "The frontmatter is not YAML to it.")))
 }
 
 /// A collection whose end has not been seen.
