@@ -26,7 +26,7 @@ TABLE = ROOT / "docs" / "requirements.tsv"
 REVIEW = ROOT / "docs" / "review-2.md"
 
 ROW_ID = re.compile(r"[A-Z]+-\d{2,}")
-FAMILIES = "ar|cl|c|fmt|fu|gw|g|hst|h|lad|p|rs|sec|srv|v"
+FAMILIES = "ar|b|cl|c|fmt|fu|gw|g|hst|h|lad|p|rs|sec|srv|v"
 # The rows at the end of a test's name; a dialect such as `d7` may stand among them.
 NAMED_ROWS = re.compile(rf"(?:_(?:(?:{FAMILIES})_\d+|d\d+))+$")
 NAMED_ROW = re.compile(rf"_({FAMILIES})_(\d+)")

@@ -9,6 +9,7 @@ use crate::{
 };
 
 /// A part of the program: a feature of its crate.
+#[expect(dead_code, reason = "the commands of the newest features come with their crates")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Feature {
     /// Using skills of servers and folders.
@@ -21,11 +22,41 @@ pub(crate) enum Feature {
     Execute,
     /// Logging in to servers.
     Oauth,
+    /// Skills from git repositories, archives and well-known addresses.
+    Add,
+    /// The language server.
+    Editor,
+    /// Publishing, versioning and serving skills for a team.
+    Hub,
+    /// Pages in a browser.
+    Page,
+    /// The full-screen view of what waits for a decision.
+    Review,
+    /// Looking at what a skill would do.
+    Scan,
+    /// Entries for the bridge in the configuration of agents.
+    Setup,
+    /// Signing skills and checking signatures.
+    Sign,
 }
 
 impl Feature {
     #[cfg(test)]
-    const ALL: [Self; 5] = [Self::Host, Self::Bridge, Self::Search, Self::Execute, Self::Oauth];
+    const ALL: [Self; 13] = [
+        Self::Host,
+        Self::Bridge,
+        Self::Search,
+        Self::Execute,
+        Self::Oauth,
+        Self::Add,
+        Self::Editor,
+        Self::Hub,
+        Self::Page,
+        Self::Review,
+        Self::Scan,
+        Self::Setup,
+        Self::Sign,
+    ];
 
     /// The name in `Cargo.toml`.
     fn name(self) -> &'static str {
@@ -35,6 +66,14 @@ impl Feature {
             Self::Search => "search",
             Self::Execute => "execute",
             Self::Oauth => "oauth",
+            Self::Add => "add",
+            Self::Editor => "editor",
+            Self::Hub => "hub",
+            Self::Page => "page",
+            Self::Review => "review",
+            Self::Scan => "scan",
+            Self::Setup => "setup",
+            Self::Sign => "sign",
         }
     }
 
@@ -45,6 +84,14 @@ impl Feature {
             Self::Search => cfg!(feature = "search"),
             Self::Execute => cfg!(feature = "execute"),
             Self::Oauth => cfg!(feature = "oauth"),
+            Self::Add => cfg!(feature = "add"),
+            Self::Editor => cfg!(feature = "editor"),
+            Self::Hub => cfg!(feature = "hub"),
+            Self::Page => cfg!(feature = "page"),
+            Self::Review => cfg!(feature = "review"),
+            Self::Scan => cfg!(feature = "scan"),
+            Self::Setup => cfg!(feature = "setup"),
+            Self::Sign => cfg!(feature = "sign"),
         }
     }
 

@@ -1,0 +1,1 @@
+//! Reads skills from git repositories at a ref, fetching only what is needed; by the `git` program.

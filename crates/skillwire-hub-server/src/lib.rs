@@ -1,0 +1,1 @@
+//! Serves a hub: skills over MCP, the API for publishing and deciding, and the well-known address.

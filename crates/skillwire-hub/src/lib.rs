@@ -1,0 +1,1 @@
+//! The rules of a hub: namespaces, versions, channels, states and who may do what; pure.
