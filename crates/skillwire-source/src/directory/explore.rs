@@ -15,7 +15,7 @@ use skillwire_core::{Code, Finding, SKILL_FILE, is_ignored, repair::Repair};
 use super::{
     file_store::RootDir,
     follow::{Followed, FollowedLink, LinkFollower, LinkPlace, may_be_link},
-    handle::{DirEntry, DirHandle, FileKind},
+    handle::{DirEntry, DirHandle, FileKind, is_gone},
     listing::{MAX_DEPTH, name_not_utf8, unreadable},
     scan_error::ScanStopped,
     stamp::FileStamp,
@@ -316,11 +316,6 @@ struct AroundEntry<'a> {
 /// The number of directories from the root to a path.
 pub(super) fn depth(path: &str) -> usize {
     path.split('/').filter(|segment| !segment.is_empty()).count()
-}
-
-/// Tells whether a directory that was listed is no longer one.
-pub(super) fn is_gone(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn is_skill_file(entry: &DirEntry) -> bool {

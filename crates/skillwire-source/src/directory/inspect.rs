@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 
-use skillwire_core::{Digest, RelPath};
+use skillwire_core::{Code, Digest, Finding, RelPath};
 
 use super::{
     explore::depth,
@@ -25,8 +25,8 @@ use crate::{
     tree::{SkillTree, relative},
 };
 
-/// How often a skill that keeps changing is read before it is refused.
-const ATTEMPTS: usize = 3;
+/// How often a skill that keeps changing, or being replaced, is read before it is refused.
+pub(super) const ATTEMPTS: usize = 3;
 
 /// What a scan remembers of a skill for the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +88,9 @@ impl SkillVisit<'_> {
     /// after it is read, so its content is the one at the end of the listing. If the listing was
     /// complete and true at that moment, so is the result. If that cannot be proved, everything is
     /// listed again after reading, and the files that differ are read again.
+    ///
+    /// None of this notices a directory that was renamed away and is being deleted: what is left of
+    /// it is listed alike twice between two deletions. So its path must still name it at the end.
     pub(super) fn inspect(
         &self,
         mut listed: Option<(Vec<DirEntry>, FileStamp)>,
@@ -115,6 +118,9 @@ impl SkillVisit<'_> {
                 reading.changed.extend(differences(skill_dir, &walk.tree)?);
             }
             if reading.changed.is_empty() || attempt == ATTEMPTS {
+                if !self.dir.is_at(&absolute()) {
+                    return Ok(VisitOutcome::MovedAway);
+                }
                 let (inspected, settled) = reading.finish(&surveys);
                 let record = record::encode(&inspected);
                 let judgement = self.marked(Digest::of(&record));
@@ -193,9 +199,26 @@ pub(super) enum VisitOutcome {
     Unchanged,
     /// The skill is new or may have changed.
     Changed(InspectedGroup),
+    /// The directory that was read is no longer at its path. What was read is not to be published,
+    /// and the path is to be explored again.
+    MovedAway,
 }
 
 impl VisitOutcome {
+    /// Refuses a skill whose directory was moved away in each attempt.
+    pub(super) fn refuse_replaced(place: &SkillLocation) -> Self {
+        let origin = place.origin.clone();
+        let message = "Its folder was replaced each time the skill was read.";
+        let finding = Finding::new(Code::Unstable, &*origin, message)
+            .help("Replace it less often; it is read again when it changes.");
+        let inspected = vec![InspectedSkill { origin, findings: vec![finding], skill: None }];
+        let record = record::encode(&inspected);
+        let judgement = Digest::of(&record);
+        // A state that is not settled is never taken for the current one.
+        let remembered = SkillState { fingerprint: judgement, judgement, settled: false };
+        Self::Changed(InspectedGroup { remembered, inspected, record: Some(record) })
+    }
+
     /// Serves the skills once more at another place: they are not listed there, and what is wrong
     /// with them is not reported twice.
     pub(super) fn once_more(mut self) -> Self {

@@ -34,8 +34,9 @@ use self::{
     follow::LinkBounds,
     handle::DirHandle,
     index::OldIndex,
-    inspect::{NoHooks, ScanHooks, SkillVisit},
+    inspect::{ATTEMPTS, NoHooks, ScanHooks, SkillVisit},
     scan::{FolderMemory, Scan},
+    scan_error::ScanStopped,
 };
 use crate::{
     location::{SkillLocation, join_path},
@@ -267,8 +268,32 @@ impl DirectorySource {
         report: &mut (dyn FnMut(SourceChange) + Send),
     ) -> Result<Vec<Finding>, SourceUnavailable> {
         let _scan_lock = self.scan_lock.lock();
+        let mut attempt = 1;
+        loop {
+            match self.scan_once(request, report) {
+                // The folder at the path is another one now, and what is in it is not known.
+                Err(ScanStopped::Replaced) if attempt < ATTEMPTS => attempt += 1,
+                scanned => break scanned.map_err(|stopped| stopped.unavailable(&self.label))?,
+            }
+        }
+        let memory = self.memory.lock();
+        let mut findings = memory.findings();
+        if let Some(error) = self.last_index_error() {
+            findings.push(index_not_kept(&self.label, &error));
+        }
+        if memory.skills.is_empty() && memory.odd.is_empty() {
+            findings.push(no_skill(&self.label));
+        }
+        Ok(findings)
+    }
+
+    fn scan_once(
+        &self,
+        request: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<(), ScanStopped> {
         let started = SystemTime::now();
-        let root = Arc::new(self.open_root()?);
+        let root = Arc::new(self.open_root().map_err(ScanStopped::Moved)?);
         self.links.release();
         if !self.reopen {
             self.root.hold(&root);
@@ -282,16 +307,7 @@ impl DirectorySource {
             old: OldIndex::default(),
             writes: false,
         };
-        scan.run(request, report).map_err(|stopped| stopped.unavailable(&self.label))?;
-        let memory = self.memory.lock();
-        let mut findings = memory.findings();
-        if let Some(error) = self.last_index_error() {
-            findings.push(index_not_kept(&self.label, &error));
-        }
-        if memory.skills.is_empty() && memory.odd.is_empty() {
-            findings.push(no_skill(&self.label));
-        }
-        Ok(findings)
+        scan.run(request, report)
     }
 }
 

@@ -142,7 +142,9 @@ impl<'a> ReadAttempt<'a> {
             Ok(above) => read(&above, path, stamp, steps),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ReadError::Gone),
             Err(error) => match ScanStopped::unless(error) {
-                Ok(_) | Err(ScanStopped::Moved(_)) => Err(ReadError::Changed),
+                Ok(_) | Err(ScanStopped::Moved(_) | ScanStopped::Replaced) => {
+                    Err(ReadError::Changed)
+                }
                 Err(ScanStopped::Exhausted(error) | ScanStopped::Root(error)) => {
                     Err(ReadError::Failed(error))
                 }

@@ -18,7 +18,7 @@ use super::{
     follow::{FollowedLink, LinkFollower},
     handle::DirHandle,
     index::{IndexUpdate, OldIndex},
-    inspect::{InspectedGroup, KnownState, SkillState, SkillVisit, VisitOutcome},
+    inspect::{ATTEMPTS, InspectedGroup, KnownState, SkillState, SkillVisit, VisitOutcome},
     listing::MAX_DEPTH,
     scan_error::ScanStopped,
     workers,
@@ -106,7 +106,7 @@ impl Scan<'_> {
         let mut new = IndexUpdate::at(place);
         let present = self.explore(&starts, &mut new, report)?;
         // If the folder was moved away during the scan, everything would seem to be removed.
-        self.source.check_root().map_err(ScanStopped::Moved)?;
+        self.check_root()?;
         self.report_removed(&starts, present, report);
         // Only now, after everything was reported: a scan that stopped earlier leaves the memory
         // incomplete, and the next scan covers everything.
@@ -196,45 +196,74 @@ impl Scan<'_> {
         Ok(present)
     }
 
+    /// Fails if the root that this scan opened is not the folder at its path any more.
+    fn check_root(&self) -> Result<(), ScanStopped> {
+        self.source.check_root().map_err(ScanStopped::Moved)?;
+        if self.root.is_at(&self.source.root.path) { Ok(()) } else { Err(ScanStopped::Replaced) }
+    }
+
     /// Scans one directory; returns the result and the directories to scan next.
+    ///
+    /// If a skill's directory is moved away while it is read, its path is explored again from the
+    /// root, since directories around it may have been moved, too.
     fn work(
         &self,
         explorer: &FolderExplorer<'_>,
-        task: DirTask,
+        mut task: DirTask,
     ) -> Result<(TaskResult, Vec<DirTask>), ScanStopped> {
-        match explorer.explore(&task)? {
-            ExploredDir::Folder(mut between) => {
-                let tasks = std::mem::take(&mut between.tasks);
-                Ok((TaskResult::Folder(task.path, between), tasks))
-            }
-            ExploredDir::Skill(ExploredSkill { dir, listed, via }) => {
-                // Shared, since several collections hold the path and there may be a hundred
-                // thousand.
-                let path = Arc::from(task.path);
-                let before =
-                    if self.force_read { KnownState::default() } else { self.before(&path) };
-                let place = self.source.place(&path);
-                let visit = self.source.visit(&path, &dir, &place, self.started);
-                let outcome = match &via {
-                    None => visit.inspect(listed, &before)?,
-                    Some(via) => {
-                        let path = Arc::from(via.below_base(&path));
-                        let (root, is_linked) = (&via.base, true);
-                        let visit = SkillVisit { root, path: &path, is_linked, ..visit };
-                        let outcome = visit.inspect(listed, &before)?;
-                        // What lies in the folder is listed at its own place.
-                        let again = Arc::ptr_eq(root, &self.source.root);
-                        if again { outcome.once_more() } else { outcome }
-                    }
-                };
-                if outcome.is_refused() {
-                    // If the folder was moved away during the scan, every skill would seem broken.
-                    self.source.check_root().map_err(ScanStopped::Moved)?;
+        for _ in 0..ATTEMPTS {
+            let skill = match explorer.explore(&task)? {
+                ExploredDir::Folder(mut between) => {
+                    let tasks = std::mem::take(&mut between.tasks);
+                    return Ok((TaskResult::Folder(task.path, between), tasks));
                 }
-                let link = via.filter(|via| *via.path == *path);
-                Ok((TaskResult::Skill(path, outcome, link), Vec::new()))
+                ExploredDir::Skill(skill) => skill,
+            };
+            // Shared, since several collections hold the path and there may be a hundred thousand.
+            let path = Arc::from(&*task.path);
+            let via = skill.via.clone();
+            match self.inspect(&path, skill)? {
+                VisitOutcome::MovedAway => self.check_root()?,
+                outcome => {
+                    let link = via.filter(|via| *via.path == *path);
+                    return Ok((TaskResult::Skill(path, outcome, link), Vec::new()));
+                }
             }
+            let mut between = explorer.begin(&task.path)?;
+            let Some(again) = between.tasks.pop() else {
+                return Ok((TaskResult::Folder(task.path, between), Vec::new()));
+            };
+            task = again;
         }
+        let outcome = VisitOutcome::refuse_replaced(&self.source.place(&task.path));
+        Ok((TaskResult::Skill(task.path.into(), outcome, None), Vec::new()))
+    }
+
+    fn inspect(
+        &self,
+        path: &Arc<str>,
+        ExploredSkill { dir, listed, via }: ExploredSkill,
+    ) -> Result<VisitOutcome, ScanStopped> {
+        let before = if self.force_read { KnownState::default() } else { self.before(path) };
+        let place = self.source.place(path);
+        let visit = self.source.visit(path, &dir, &place, self.started);
+        let outcome = match &via {
+            None => visit.inspect(listed, &before)?,
+            Some(via) => {
+                let path = Arc::from(via.below_base(path));
+                let (root, is_linked) = (&via.base, true);
+                let visit = SkillVisit { root, path: &path, is_linked, ..visit };
+                let outcome = visit.inspect(listed, &before)?;
+                // What lies in the folder is listed at its own place.
+                let again = Arc::ptr_eq(root, &self.source.root);
+                if again { outcome.once_more() } else { outcome }
+            }
+        };
+        if outcome.is_refused() {
+            // If the folder was moved away during the scan, every skill would seem broken.
+            self.check_root()?;
+        }
+        Ok(outcome)
     }
 
     /// What is known of a skill. If the index lacks a skill and this scan writes the index, nothing

@@ -16,6 +16,8 @@ pub(super) enum ScanStopped {
     Root(io::Error),
     /// The root is not where it was.
     Moved(SourceUnavailable),
+    /// Another folder was put in the place of the root during the scan.
+    Replaced,
 }
 
 impl ScanStopped {
@@ -27,6 +29,11 @@ impl ScanStopped {
     /// The error of the source, with the next step for the operator.
     pub(super) fn unavailable(self, label: &str) -> SourceUnavailable {
         let (error, next_step) = match self {
+            Self::Replaced => {
+                let reason = "The folder was replaced each time it was read. It is read again \
+                              when it changes.";
+                return SourceUnavailable::new(label, reason);
+            }
             Self::Exhausted(error) => {
                 (error, "Raise the limit of open files (`ulimit -n`) if this stays so.")
             }

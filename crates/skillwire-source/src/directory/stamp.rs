@@ -41,6 +41,11 @@ impl FileStamp {
         out.extend_from_slice(&self.identity.1.to_le_bytes());
     }
 
+    /// Tells whether both stamps are of the same file or directory, whatever changed about it.
+    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
+        self.identity == other.identity
+    }
+
     /// The size of the file when the stamp was taken.
     pub(crate) fn size(&self) -> u64 {
         self.size

@@ -58,6 +58,11 @@ pub(super) struct DirEntry {
     pub(super) kind: Option<FileKind>,
 }
 
+/// Tells whether an error says that a directory does not exist any more.
+pub(super) fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// Makes sure that a name is one segment, which cannot lead out of its directory.
 fn single(name: &OsStr) -> io::Result<&OsStr> {
     let mut parts = Path::new(name).components();
@@ -75,6 +80,18 @@ impl DirHandle {
         segments.try_fold(self.directory(OsStr::new(first))?, |dir, segment| {
             dir.directory(OsStr::new(segment))
         })
+    }
+
+    /// Tells whether a path still names this directory; `true` if that cannot be told.
+    ///
+    /// Other processes can move a directory away and delete it while it is open here. Where the
+    /// system has no numbers for directories, it is only seen that there is one at the path.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        match (Self::facts_at(path), self.own_facts()) {
+            (Ok(there), Ok(own)) => there.stamp.is_same_file(&own.stamp),
+            (Err(error), _) => !is_gone(&error),
+            (_, Err(_)) => true,
+        }
     }
 
     /// Opens a file below for reading, without waiting for anything.

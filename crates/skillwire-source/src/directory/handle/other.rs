@@ -48,6 +48,14 @@ impl DirHandle {
         self.0.symlink_metadata(single(name)?).map(|metadata| facts(&metadata))
     }
 
+    /// The metadata of what is at a path; a link in the last place is not followed.
+    pub(super) fn facts_at(path: &Path) -> io::Result<FileFacts> {
+        let metadata = std::fs::symlink_metadata(path)?;
+        let kind = if metadata.is_dir() { FileKind::Directory } else { FileKind::Special };
+        let stamp = FileStamp::new(metadata.len(), metadata.modified().ok(), None, (0, 0));
+        Ok(FileFacts { kind, hard_links: 1, stamp })
+    }
+
     /// The metadata of the directory itself.
     pub(in crate::directory) fn own_facts(&self) -> io::Result<FileFacts> {
         self.0.dir_metadata().map(|metadata| facts(&metadata))

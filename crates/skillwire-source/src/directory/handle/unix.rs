@@ -59,6 +59,11 @@ impl DirHandle {
         Ok(facts(&statat(&self.0, single(name)?, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
+    /// The metadata of what is at a path; a link in the last place is not followed.
+    pub(super) fn facts_at(path: &Path) -> io::Result<FileFacts> {
+        Ok(facts(&statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
     /// The metadata of the directory itself.
     pub(in crate::directory) fn own_facts(&self) -> io::Result<FileFacts> {
         facts_of(&self.0)

@@ -400,3 +400,88 @@ fn a_folder_that_goes_away_between_two_skills_does_not_take_the_second_with_it_v
         "{reported:?}"
     );
 }
+
+/// Renames the skill away, deletes one of its files there, and puts another version in its place.
+fn replace(skill: &Path, number: usize) {
+    let folder = skill.ancestors().nth(2).unwrap();
+    let [away, new] = ["away", "new"].map(|name| folder.join(format!("{name}-{number}")));
+    fs::create_dir_all(new.join("sub")).unwrap();
+    for (path, content) in
+        [("SKILL.md", SKILL_MD), ("a.md", "a2"), ("b.md", "b2"), ("sub/c.md", "c2")]
+    {
+        fs::write(new.join(path), content).unwrap();
+    }
+    fs::rename(skill, &away).unwrap();
+    fs::remove_file(away.join("a.md")).unwrap();
+    fs::rename(&new, skill).unwrap();
+}
+
+#[test]
+fn a_skill_renamed_away_and_half_deleted_is_not_published_v_58() {
+    let times = AtomicUsize::new(0);
+    let scanned = scan(move |skill, moment| {
+        if moment == Moment::ListedDir {
+            once(&times, || replace(skill, 0));
+        }
+    });
+    for (path, expected) in [("a.md", "a2"), ("b.md", "b2"), ("sub/c.md", "c2")] {
+        assert_eq!(content(&scanned, path).unwrap(), expected, "{path}");
+    }
+}
+
+#[test]
+fn a_skill_replaced_during_each_attempt_is_refused_srv_52() {
+    let times = AtomicUsize::new(0);
+    let scanned = scan(move |skill, moment| {
+        if moment == Moment::ListedDir {
+            replace(skill, times.fetch_add(1, Ordering::SeqCst));
+        }
+    });
+    assert_eq!(reasons(&scanned), [Code::Unstable]);
+}
+
+#[test]
+fn a_skill_renamed_away_during_its_first_scan_is_not_published_v_61() {
+    let (folder, root, mut source) = two_skills();
+    fs::create_dir(root.join("three")).unwrap();
+    fs::write(root.join("three/SKILL.md"), SKILL_MD.replace("pdf", "three")).unwrap();
+    fs::write(root.join("three/a.md"), "a1").unwrap();
+    let with = move |skill: &Path, moment: Moment<'_>| {
+        let away = folder.path().join("away");
+        if moment == Moment::ListedDir && fs::rename(skill, &away).is_ok() {
+            fs::remove_file(away.join("a.md")).unwrap();
+        }
+    };
+    source.steps = Arc::new(Disturb { skill: root.join("three"), with: Box::new(with) });
+    let mut reported = Vec::new();
+    let request = ScanRequest::paths([root.join("three")]);
+    source.scan(&request, &mut |report| reported.push(report)).unwrap();
+    assert!(reported.is_empty(), "{reported:?}");
+}
+
+#[test]
+fn a_folder_replaced_while_a_skill_is_read_is_scanned_again_v_58() {
+    let (folder, root, mut source) = two_skills();
+    for name in ["one", "two"] {
+        fs::create_dir_all(folder.path().join("new").join(name)).unwrap();
+        let text = SKILL_MD.replace("pdf", name).replace("testing", "testing anew");
+        fs::write(folder.path().join("new").join(name).join("SKILL.md"), text).unwrap();
+    }
+    let away = folder.path().join("away");
+    let times = AtomicUsize::new(0);
+    let with = move |root: &Path, moment: Moment<'_>| {
+        if moment == Moment::ListedDir {
+            once(&times, || {
+                fs::rename(root, &away).unwrap();
+                fs::remove_dir_all(away.join("one")).unwrap();
+                fs::rename(folder.path().join("new"), root).unwrap();
+            });
+        }
+    };
+    source.steps = Arc::new(Disturb { skill: root, with: Box::new(with) });
+    let mut reported = Vec::new();
+    let request = ScanRequest::everything().force_read();
+    source.scan(&request, &mut |report| reported.push(report)).unwrap();
+    let shown = format!("{reported:?}");
+    assert_eq!((reported.len(), shown.matches("testing anew").count() >= 2), (2, true), "{shown}");
+}
