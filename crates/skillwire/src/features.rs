@@ -9,7 +9,10 @@ use crate::{
 };
 
 /// A part of the program: a feature of its crate.
-#[expect(dead_code, reason = "the commands of the newest features come with their crates")]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the commands of the newest features come with their crates")
+)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Feature {
     /// Using skills of servers and folders.

@@ -1,0 +1,154 @@
+//! The table of agents.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::{
+    edit::{self, Edit, EditError, Format},
+    entry::BridgeEntry,
+};
+
+static AGENTS: LazyLock<Vec<Agent>> = LazyLock::new(|| {
+    let table: Table = toml::from_str(include_str!("agents.toml")).expect("a test reads it");
+    table.agent
+});
+
+/// Every agent that is known, in the order in which users are shown them.
+pub fn agents() -> &'static [Agent] {
+    &AGENTS
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    agent: Vec<Agent>,
+}
+
+/// One agent: how to see that it is there, and where it keeps its MCP servers.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Agent {
+    id: String,
+    name: String,
+    program: Option<String>,
+    places: Vec<String>,
+    files: Vec<String>,
+    format: Format,
+    table: Vec<String>,
+    entry: Map<String, Value>,
+    env: String,
+}
+
+/// The folders of the user that paths in the table are relative to.
+#[derive(Debug, Clone, Copy)]
+pub struct Places<'a> {
+    home: &'a Path,
+    config: &'a Path,
+}
+
+impl<'a> Places<'a> {
+    /// Takes the user's home and the system's folder for configuration.
+    pub fn new(home: &'a Path, config: &'a Path) -> Self {
+        Self { home, config }
+    }
+
+    fn resolve(self, written: &str) -> PathBuf {
+        if let Some(rest) = written.strip_prefix("~/") {
+            return self.home.join(rest);
+        }
+        written
+            .strip_prefix("{config}/")
+            .map_or_else(|| written.into(), |rest| self.config.join(rest))
+    }
+}
+
+impl Agent {
+    /// What users type.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What users read.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The program that is on the `PATH` where this agent is installed, if it has one.
+    pub fn program(&self) -> Option<&str> {
+        self.program.as_deref()
+    }
+
+    /// Files or folders that only this agent makes.
+    pub fn places(&self, places: Places<'_>) -> impl Iterator<Item = PathBuf> {
+        self.places.iter().map(move |place| places.resolve(place))
+    }
+
+    /// The files that may hold its servers, best first.
+    pub fn files(&self, places: Places<'_>) -> impl Iterator<Item = PathBuf> {
+        self.files.iter().map(move |file| places.resolve(file))
+    }
+
+    /// Returns `text` with the bridge as a server. An absent file is an empty text.
+    ///
+    /// Settings that the user added to an older entry stay.
+    pub fn add(&self, text: &str, entry: &BridgeEntry) -> Result<Edit, EditError> {
+        edit::add(self.format, text, &self.table, &entry.render(&self.entry, &self.env))
+    }
+
+    /// Returns `text` without the bridge; everything else stays, also a table that is empty now.
+    pub fn remove(&self, text: &str) -> Result<Edit, EditError> {
+        edit::remove(self.format, text, &self.table)
+    }
+
+    /// The entry of the bridge as it stands in `text`.
+    pub fn current(&self, text: &str) -> Result<Option<Value>, EditError> {
+        edit::current(self.format, text, &self.table)
+    }
+
+    /// What to paste where `text` cannot be changed safely.
+    pub fn snippet(&self, entry: &BridgeEntry) -> String {
+        let empty = edit::add(self.format, "", &self.table, &entry.render(&self.entry, &self.env));
+        match empty {
+            Ok(Edit::Changed(text)) => text,
+            Ok(Edit::Unchanged) | Err(_) => String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_agent_of_the_table_can_be_added_and_removed() {
+        let ids: BTreeSet<&str> = agents().iter().map(Agent::id).collect();
+        assert_eq!(ids.len(), agents().len());
+        let entry = BridgeEntry::new("/opt/skillwire", &["bridge"]).env("SKILLWIRE_HOME", "/state");
+        for agent in agents() {
+            let Edit::Changed(text) = agent.add("", &entry).unwrap() else { panic!("{agent:?}") };
+            assert!(text.contains("/opt/skillwire") && text.contains("/state"), "{text}");
+            assert_eq!(agent.add(&text, &entry).unwrap(), Edit::Unchanged, "{}", agent.id);
+            let Edit::Changed(removed) = agent.remove(&text).unwrap() else { panic!("{agent:?}") };
+            assert_eq!(agent.current(&removed).unwrap(), None, "{removed}");
+            assert_eq!(agent.remove(&removed).unwrap(), Edit::Unchanged);
+            assert_eq!(agent.snippet(&entry), text);
+        }
+    }
+
+    #[test]
+    fn paths_are_below_the_home_or_the_folder_for_configuration() {
+        let places = Places::new(Path::new("/home/me"), Path::new("/home/me/.config"));
+        for agent in agents() {
+            for path in agent.files(places).chain(agent.places(places)) {
+                assert!(path.starts_with("/home/me") && !path.ends_with("me"), "{path:?}");
+            }
+        }
+    }
+}

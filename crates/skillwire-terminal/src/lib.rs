@@ -1,0 +1,1 @@
+//! The full-screen view of what waits for a decision, on a terminal.
