@@ -1,0 +1,157 @@
+//! The audit log: searching, recording reads, and checking its chain.
+
+use skillwire_core::ContentId;
+use skillwire_hub::{
+    Action, AuditAction, AuditEntry, AuditFilter, BrokenChain, Caller, ChainHash, Commitment,
+    Cursor, NewAuditEntry, Page, PageRequest, verify_chain,
+};
+
+use crate::{
+    error::StoreError,
+    records::time_of,
+    sql::{Row, Value, args},
+    store::{HubStore, from_hex, number},
+};
+
+/// The columns that [`entry_of`] reads.
+macro_rules! audit_columns {
+    () => {
+        "number, at, actor, actor_salt, actor_commitment, action, target, content, details, \
+         details_salt, details_commitment, hash"
+    };
+}
+
+/// One read of a file, to be recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadRecord {
+    /// Who read.
+    pub actor: String,
+    /// The version that was read, or whatever names it.
+    pub target: String,
+    /// The content it belongs to.
+    pub content: ContentId,
+    /// The path of the file.
+    pub path: String,
+}
+
+impl HubStore {
+    /// Searches the audit log, the newest entries first. Only for administrators.
+    pub async fn audit(
+        &self,
+        caller: &Caller,
+        filter: &AuditFilter,
+        page: &PageRequest,
+    ) -> Result<Page<AuditEntry>, StoreError> {
+        caller.require_administrator(Action::ReadAudit)?;
+        let before = match &page.after {
+            Some(cursor) => number(cursor.number("audit")?),
+            None => i64::MAX,
+        };
+        let mut sql = concat!("SELECT ", audit_columns!(), " FROM audit WHERE number < $1").to_owned();
+        let mut values = args![before];
+        // Columns are constants; what a caller wrote becomes an argument.
+        let mut limit_to = |condition: &str, value: Value| {
+            values.push(value);
+            sql.push_str(&format!(" AND {condition} ${}", values.len()));
+        };
+        if let Some(content) = filter.content {
+            limit_to("content =", content.to_string().into());
+        }
+        if let Some(actor) = &filter.actor {
+            limit_to("actor =", actor.into());
+        }
+        if let Some(target) = &filter.target {
+            limit_to("target =", target.into());
+        }
+        if let Some(action) = filter.action {
+            limit_to("action =", action.as_str().into());
+        }
+        if let Some(since) = filter.since {
+            limit_to("at >=", since.as_millis().into());
+        }
+        if let Some(until) = filter.until {
+            limit_to("at <", until.as_millis().into());
+        }
+        values.push(Value::from(i64::from(page.limit()) + 1));
+        sql.push_str(&format!(" ORDER BY number DESC LIMIT ${}", values.len()));
+        let mut tx = self.begin_read().await?;
+        let rows = tx.rows_built(sql, values).await?;
+        tx.commit().await?;
+        let items = rows.iter().map(entry_of).collect::<Result<_, _>>()?;
+        Ok(Page::cut(items, page.limit(), |last: &AuditEntry| {
+            Cursor::new("audit", &[&last.number.to_string()])
+        }))
+    }
+
+    /// Records reads in one transaction. Servers collect some before they call this.
+    pub async fn record_reads(&self, reads: &[ReadRecord]) -> Result<(), StoreError> {
+        if reads.is_empty() {
+            return Ok(());
+        }
+        let mut tx = self.begin_write(&crate::hub_subject()?).await?;
+        let result = async {
+            for read in reads {
+                let entry = NewAuditEntry {
+                    action: AuditAction::Read,
+                    target: read.target.clone(),
+                    content: Some(read.content),
+                    details: serde_json::json!({"path": read.path}).to_string(),
+                };
+                tx.audit_as(&read.actor, entry).await?;
+            }
+            Ok(())
+        }
+        .await;
+        tx.finish(result).await
+    }
+
+    /// Checks the whole chain, also against what the hub's row says the last entry is. Returns how
+    /// many entries there are, or where the chain breaks.
+    #[tracing::instrument(skip_all)]
+    pub async fn verify_audit(&self) -> Result<Result<u64, BrokenChain>, StoreError> {
+        let mut tx = self.begin_read().await?;
+        let head = "SELECT audit, audit_hash FROM hub WHERE id = 1";
+        let head = tx.row(head, args![]).await?;
+        let head = head.ok_or_else(|| StoreError::corrupt("no row of the hub"))?;
+        let expected = (head.count(0)?, ChainHash::from_digest(head.parsed(1, "hash")?));
+        let mut last = (0, ChainHash::genesis());
+        loop {
+            let select = concat!(
+                "SELECT ",
+                audit_columns!(),
+                " FROM audit WHERE number > $1 ORDER BY number LIMIT 1000"
+            );
+            let rows = tx.rows(select, args![number(last.0)]).await?;
+            let entries = rows.iter().map(entry_of).collect::<Result<Vec<_>, _>>()?;
+            if entries.is_empty() {
+                break;
+            }
+            last = match verify_chain(last, &entries) {
+                Ok(last) => last,
+                Err(broken) => return Ok(Err(broken)),
+            };
+        }
+        tx.commit().await?;
+        // Entries that were cut off at the end leave a chain that holds, but not up to the hub's row.
+        if last == expected { Ok(Ok(last.0)) } else { Ok(Err(BrokenChain { number: last.0 + 1 })) }
+    }
+}
+
+fn entry_of(row: &Row) -> Result<AuditEntry, StoreError> {
+    let content = row.optional_text(7)?;
+    let content = content.map(|text| text.parse::<ContentId>()).transpose();
+    Ok(AuditEntry {
+        number: row.count(0)?,
+        at: time_of(row, 1)?,
+        actor: row.text(2)?,
+        actor_salt: row.optional_text(3)?.map(|text| from_hex(&text)).transpose()?,
+        actor_commitment: Commitment::from_digest(row.parsed(4, "commitment")?),
+        action: row.parsed(5, "action")?,
+        target: row.text(6)?,
+        content: content.map_err(|_| StoreError::corrupt("a content of the audit log"))?,
+        details: row.text(8)?,
+        details_salt: row.optional_text(9)?.map(|text| from_hex(&text)).transpose()?,
+        details_commitment: Commitment::from_digest(row.parsed(10, "commitment")?),
+        hash: ChainHash::from_digest(row.parsed(11, "hash")?),
+    })
+}
