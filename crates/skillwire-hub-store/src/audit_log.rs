@@ -47,7 +47,8 @@ impl HubStore {
             Some(cursor) => number(cursor.number("audit")?),
             None => i64::MAX,
         };
-        let mut sql = concat!("SELECT ", audit_columns!(), " FROM audit WHERE number < $1").to_owned();
+        let mut sql =
+            concat!("SELECT ", audit_columns!(), " FROM audit WHERE number < $1").to_owned();
         let mut values = args![before];
         // Columns are constants; what a caller wrote becomes an argument.
         let mut limit_to = |condition: &str, value: Value| {

@@ -85,7 +85,8 @@ pub(crate) async fn insert_decision(
     decision: &Decision,
 ) -> Result<(), StoreError> {
     let key = tx.next_key();
-    let insert = "INSERT INTO decisions (id, content, place, verdict, decided_by, at, reason, until_at,
+    let insert =
+        "INSERT INTO decisions (id, content, place, verdict, decided_by, at, reason, until_at,
         findings) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     let verdict = match decision.verdict {
         Verdict::Approve => "approve",

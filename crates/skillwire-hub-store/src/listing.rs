@@ -140,7 +140,11 @@ impl HubStore {
     }
 
     /// Returns a skill with its channels.
-    pub async fn skill(&self, caller: &Caller, skill: &SkillId) -> Result<SkillSummary, StoreError> {
+    pub async fn skill(
+        &self,
+        caller: &Caller,
+        skill: &SkillId,
+    ) -> Result<SkillSummary, StoreError> {
         let mut tx = self.begin_read().await?;
         load_required(&mut tx, caller, &skill.namespace, Action::Read).await?;
         let select = "SELECT namespace, name, key, created_at, conflict_with, conflict_kind
@@ -252,9 +256,8 @@ impl HubStore {
         for row in &rows {
             keyed.push((row.int(9)?, served_of(row)?));
         }
-        let page = Page::cut(keyed, page.limit(), |(key, _)| {
-            Cursor::new("served", &[&key.to_string()])
-        });
+        let page =
+            Page::cut(keyed, page.limit(), |(key, _)| Cursor::new("served", &[&key.to_string()]));
         let served = page.items.into_iter().map(|(_, version)| version);
         let items = served.filter(|version| version.state.is_served()).collect();
         Ok(Page { items, next: page.next })
@@ -396,8 +399,7 @@ pub(crate) async fn load_version(
         WHERE s.namespace = $1 AND s.name = $2 AND v.version = $3"
     );
     let skill = &version.skill;
-    let names =
-        args![skill.namespace.as_str(), skill.name.as_str(), version.version.to_string()];
+    let names = args![skill.namespace.as_str(), skill.name.as_str(), version.version.to_string()];
     let row = tx.row(select, names).await?;
     let row = row.ok_or_else(|| Refusal::UnknownVersion {
         skill: skill.clone(),

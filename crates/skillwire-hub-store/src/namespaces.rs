@@ -83,7 +83,8 @@ impl HubStore {
             if load_namespace(tx.tx(), &new.name).await?.is_some() {
                 return Err(Refusal::NamespaceTaken(new.name.clone()).into());
             }
-            let insert = "INSERT INTO namespaces (name, protected, review, quotas, skills, versions,
+            let insert =
+                "INSERT INTO namespaces (name, protected, review, quotas, skills, versions,
                 bytes, created_at, created_by) VALUES ($1, $2, $3, $4, 0, 0, 0, $5, $6)";
             let values = args![
                 new.name.as_str(),
@@ -285,9 +286,10 @@ impl HubStore {
         let result = async {
             let name = publisher.namespace.clone();
             load_required(tx.tx(), caller, &name, Action::ManageNamespace).await?;
-            let too_long = publisher.claims.iter().any(|(claim, pattern)| {
-                claim.len() > 100 || pattern.0.len() > 500
-            });
+            let too_long = publisher
+                .claims
+                .iter()
+                .any(|(claim, pattern)| claim.len() > 100 || pattern.0.len() > 500);
             if publisher.issuer.len() > 500 || publisher.claims.len() > 16 || too_long {
                 return Err(Refusal::BadText { what: "trusted publisher", limit: 500 }.into());
             }
@@ -311,7 +313,8 @@ impl HubStore {
     pub async fn distrust_publisher(&self, caller: &Caller, id: u64) -> Result<(), StoreError> {
         let mut tx = self.begin_write(&caller.subject).await?;
         let result = async {
-            let unknown = || Refusal::UnknownRecord { what: "trusted publisher", id: id.to_string() };
+            let unknown =
+                || Refusal::UnknownRecord { what: "trusted publisher", id: id.to_string() };
             let select = "SELECT id, namespace, issuer, claims, subject FROM trusted_publishers
                 WHERE id = $1";
             let row = tx.tx().row(select, args![number(id)]).await?.ok_or_else(unknown)?;

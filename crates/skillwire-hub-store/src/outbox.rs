@@ -160,7 +160,9 @@ impl Follower {
         };
         match tokio::time::timeout(self.store.database().limit, connect).await {
             Ok(Ok(connected)) => *listener = Some(connected),
-            Ok(Err(error)) => tracing::debug!(%error, "no notices of the database; polling goes on"),
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "no notices of the database; polling goes on")
+            }
             Err(_) => tracing::debug!("no notices of the database in time; polling goes on"),
         }
     }

@@ -252,8 +252,7 @@ fn allowed(
     namespace: Option<Namespace>,
     skill: &SkillId,
 ) -> Result<Namespace, Refusal> {
-    let namespace =
-        namespace.ok_or_else(|| Refusal::UnknownNamespace(skill.namespace.clone()))?;
+    let namespace = namespace.ok_or_else(|| Refusal::UnknownNamespace(skill.namespace.clone()))?;
     caller.require(Action::Publish, &namespace)?;
     Ok(namespace)
 }
@@ -309,7 +308,8 @@ async fn find_conflict(tx: &mut Tx, id: &SkillId) -> Result<Option<NameConflict>
             conflicts.push(NameConflict { with, similarity });
         }
     }
-    conflicts.sort_by(|one, other| (one.similarity, &one.with).cmp(&(other.similarity, &other.with)));
+    conflicts
+        .sort_by(|one, other| (one.similarity, &one.with).cmp(&(other.similarity, &other.with)));
     Ok(conflicts.into_iter().next())
 }
 

@@ -110,15 +110,11 @@ pub(crate) fn conflict_of(
         return Ok(None);
     };
     let corrupt = || StoreError::corrupt(format!("the name conflict `{kind}` with `{with}`"));
-    let similarity = [
-        Similarity::Same,
-        Similarity::Confusable,
-        Similarity::OneEdit,
-        Similarity::Suffix,
-    ]
-    .into_iter()
-    .find(|similarity| similarity.as_str() == kind)
-    .ok_or_else(corrupt)?;
+    let similarity =
+        [Similarity::Same, Similarity::Confusable, Similarity::OneEdit, Similarity::Suffix]
+            .into_iter()
+            .find(|similarity| similarity.as_str() == kind)
+            .ok_or_else(corrupt)?;
     Ok(Some(NameConflict { with: with.parse().map_err(|_| corrupt())?, similarity }))
 }
 

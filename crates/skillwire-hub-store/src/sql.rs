@@ -7,7 +7,7 @@
 use std::{future::Future, time::Duration};
 
 use sqlx::{
-    AssertSqlSafe, PgPool, Postgres, Row as _, Sqlite, SqlitePool, SqlSafeStr, SqlStr, Transaction,
+    AssertSqlSafe, PgPool, Postgres, Row as _, SqlSafeStr, SqlStr, Sqlite, SqlitePool, Transaction,
     postgres::PgRow, sqlite::SqliteRow,
 };
 

@@ -45,7 +45,8 @@ impl HubStore {
         let database = connect(&options).await?;
         schema::prepare(&database, schema::MIGRATIONS, options.migrate).await?;
         begin_hub(&database).await?;
-        let inner = Inner { database, blobs, clock: options.clock, committed: watch::Sender::new(0) };
+        let inner =
+            Inner { database, blobs, clock: options.clock, committed: watch::Sender::new(0) };
         Ok(Self { inner: Arc::new(inner) })
     }
 

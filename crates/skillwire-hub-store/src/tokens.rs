@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use skillwire_hub::{
-    Action, AuditAction, Caller, Cursor, HubChange, NamespaceName, NewAuditEntry, Page, PageRequest,
-    Refusal, Scope, Subject, Timestamp, TokenRecord, TokenSecret,
+    Action, AuditAction, Caller, Cursor, HubChange, NamespaceName, NewAuditEntry, Page,
+    PageRequest, Refusal, Scope, Subject, Timestamp, TokenRecord, TokenSecret,
 };
 
 use crate::{
@@ -155,10 +155,18 @@ impl HubStore {
         };
         let limit = i64::from(page.limit()) + 1;
         let rows = if caller.require_administrator(Action::ManageTokens).is_ok() {
-            let select = concat!("SELECT ", token_columns!(), " FROM tokens WHERE id > $1 ORDER BY id LIMIT $2");
+            let select = concat!(
+                "SELECT ",
+                token_columns!(),
+                " FROM tokens WHERE id > $1 ORDER BY id LIMIT $2"
+            );
             self.database().rows(select, args![after, limit]).await?
         } else {
-            let select = concat!("SELECT ", token_columns!(), " FROM tokens WHERE id > $1 AND subject = $3 ORDER BY id LIMIT $2");
+            let select = concat!(
+                "SELECT ",
+                token_columns!(),
+                " FROM tokens WHERE id > $1 AND subject = $3 ORDER BY id LIMIT $2"
+            );
             self.database().rows(select, args![after, limit, caller.subject.as_str()]).await?
         };
         let items = rows.iter().map(token_of).collect::<Result<_, _>>()?;

@@ -168,8 +168,7 @@ pub enum Scope {
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Self; 5] =
-        [Self::Read, Self::Publish, Self::Review, Self::Manage, Self::Admin];
+    pub const ALL: [Self; 5] = [Self::Read, Self::Publish, Self::Review, Self::Manage, Self::Admin];
 
     /// Returns the word for records and messages.
     pub fn as_str(self) -> &'static str {
@@ -220,13 +219,7 @@ impl Caller {
     /// A subject whose credential has every scope but that of administrators.
     pub fn new(subject: Subject) -> Self {
         let scopes = Scope::ALL.into_iter().filter(|scope| *scope != Scope::Admin).collect();
-        Self {
-            subject,
-            administrator: false,
-            scopes,
-            namespaces: None,
-            roles: BTreeMap::new(),
-        }
+        Self { subject, administrator: false, scopes, namespaces: None, roles: BTreeMap::new() }
     }
 
     /// A caller without a credential: it reads what everyone may read.

@@ -250,7 +250,8 @@ mod tests {
 
     #[test]
     fn names_with_other_letters_lengths_or_hyphens_are_refused() {
-        for bad in ["", "a", "1a", "-ab", "ab-", "a--b", "Ab", "a_b", "_v", "é1", &"a".repeat(40)] {
+        for bad in ["", "a", "1a", "-ab", "ab-", "a--b", "Ab", "a_b", "_v", "é1", &"a".repeat(40)]
+        {
             assert!(NamespaceName::parse(bad).is_err(), "{bad}");
         }
         assert!(NamespaceName::parse("acme-2").is_ok());

@@ -58,7 +58,9 @@ pub enum Refusal {
         namespace: Option<NamespaceName>,
     },
     /// The publisher of a version may not review it.
-    #[error("Version {version} of `{skill}` was published by the caller, so another reviewer must decide.")]
+    #[error(
+        "Version {version} of `{skill}` was published by the caller, so another reviewer must decide."
+    )]
     OwnPublication {
         /// The skill.
         skill: SkillId,
@@ -74,7 +76,9 @@ pub enum Refusal {
         conflict: NameConflict,
     },
     /// The requested version is not the one in the skill's metadata.
-    #[error("The publisher asked for version {requested}, but `metadata.version` of the skill is {declared}.")]
+    #[error(
+        "The publisher asked for version {requested}, but `metadata.version` of the skill is {declared}."
+    )]
     VersionsDiffer {
         /// The version in the request.
         requested: Version,
@@ -88,7 +92,9 @@ pub enum Refusal {
     #[error("There is no patch after version {0}, so the publisher must name a version.")]
     NoNextVersion(Version),
     /// The version exists with other bytes.
-    #[error("Version {version} of `{skill}` exists with other content ({existing}), and versions never change.")]
+    #[error(
+        "Version {version} of `{skill}` exists with other content ({existing}), and versions never change."
+    )]
     VersionTaken {
         /// The skill.
         skill: SkillId,
@@ -133,7 +139,9 @@ pub enum Refusal {
     #[error("The upload has no `SKILL.md`.")]
     NoSkillFile,
     /// The version's state does not allow the step.
-    #[error("Version {version} of `{skill}` is {state}, so it cannot be changed by `{transition}`.")]
+    #[error(
+        "Version {version} of `{skill}` is {state}, so it cannot be changed by `{transition}`."
+    )]
     IllegalTransition {
         /// The skill.
         skill: SkillId,

@@ -161,10 +161,8 @@ fn is_one_edit(one: &[u8], other: &[u8]) -> bool {
     if short.len() < long.len() {
         return *short == long[1..];
     }
-    let swapped = short.len() > 1
-        && short[0] == long[1]
-        && short[1] == long[0]
-        && short[2..] == long[2..];
+    let swapped =
+        short.len() > 1 && short[0] == long[1] && short[1] == long[0] && short[2..] == long[2..];
     swapped || short.get(1..) == long.get(1..)
 }
 
@@ -182,9 +180,12 @@ mod tests {
     fn names_that_mislead_are_told_from_names_that_do_not() {
         let like = |new: &str, guarded: &str| similarity(&name(new), &name(guarded));
         assert_eq!(like("refunds", "refunds"), Some(Similarity::Same));
-        for (new, guarded) in
-            [("paypa1", "paypal"), ("rnodern", "modern"), ("pdftool", "pdf-tool"), ("c1ick", "click")]
-        {
+        for (new, guarded) in [
+            ("paypa1", "paypal"),
+            ("rnodern", "modern"),
+            ("pdftool", "pdf-tool"),
+            ("c1ick", "click"),
+        ] {
             assert_eq!(like(new, guarded), Some(Similarity::Confusable), "{new}");
         }
         for new in ["refund", "refundss", "rafunds", "erfunds", "refudns"] {

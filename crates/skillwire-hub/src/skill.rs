@@ -175,7 +175,8 @@ impl Skill {
     pub fn publish(&self, publication: &Publication) -> Result<PublishOutcome, Refusal> {
         let same = self.versions.iter().find(|(_, head)| head.content == publication.content);
         let highest = self.versions.keys().next_back();
-        let (requested, declared) = (publication.requested.as_ref(), publication.declared.as_deref());
+        let (requested, declared) =
+            (publication.requested.as_ref(), publication.declared.as_deref());
         let named = requested.is_some() || declared.is_some();
         let version = match same {
             Some((version, _)) if !named => version.clone(),

@@ -38,7 +38,11 @@ pub struct TrustedPublisher {
 
 impl TrustedPublisher {
     /// Whether verified claims of a token are meant. Claims that are no texts never match.
-    pub fn matches(&self, issuer: &str, claims: &serde_json::Map<String, serde_json::Value>) -> bool {
+    pub fn matches(
+        &self,
+        issuer: &str,
+        claims: &serde_json::Map<String, serde_json::Value>,
+    ) -> bool {
         let meant = |(name, pattern): (&String, &ClaimPattern)| {
             let value = claims.get(name).and_then(serde_json::Value::as_str);
             value.is_some_and(|value| pattern.matches(value))

@@ -170,7 +170,10 @@ mod tests {
         let refused = choose_version(None, Some(&version("1.2.0")), Some("1.3.0"));
         assert!(matches!(refused, Err(Refusal::VersionsDiffer { .. })));
         // The same version written in two ways does not differ.
-        assert_eq!(choose_version(None, Some(&version("1.2.0")), Some("1.2")), Ok(version("1.2.0")));
+        assert_eq!(
+            choose_version(None, Some(&version("1.2.0")), Some("1.2")),
+            Ok(version("1.2.0"))
+        );
         assert!(choose_version(None, None, Some("newest")).is_err());
     }
 
