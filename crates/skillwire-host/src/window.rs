@@ -18,7 +18,7 @@ use skillwire_core::{
 use skillwire_dialects::{Dialect, sep_2076::ArgumentValues};
 use skillwire_trust::{
     Action, Answer, ApprovedBy, ApprovedSkill, Decision, Integrity, ListedSkill, Question, Reason,
-    Refusal, Remedy, SkillId, VerifiedFile, reference,
+    Refusal, Remedy, RunGrants, RunRequest, SkillId, VerifiedFile, reference,
 };
 
 pub use self::for_model::FileForModel;
@@ -352,6 +352,19 @@ impl Window {
                 .remedy(Remedy::GrantExecution(handle.clone())));
         }
         Ok(())
+    }
+
+    /// Returns what a run of one of the skill's scripts gets: what it asks for, if the user granted
+    /// that for exactly this content. A run never gets more than is granted.
+    pub fn grants_for_run(&self, asked: &RunRequest) -> Result<RunGrants, Refusal> {
+        self.may_run_scripts()?;
+        self.approved.grants().run.narrowed(asked).map_err(|wider| {
+            Refusal::new(Reason::NotGranted)
+                .about(self.skill())
+                .expected("a grant for everything that the run asks for")
+                .actual(format!("no grant for {wider}"))
+                .remedy(Remedy::GrantRun(self.skill().clone(), Box::new(wider.needed)))
+        })
     }
 
     /// Logs that a script was run, or why not; `detail` says which script, how, and with what

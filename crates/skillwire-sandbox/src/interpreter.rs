@@ -73,7 +73,8 @@ impl ScriptLanguage {
         }
     }
 
-    fn of_extension(path: &RelPath) -> Option<Self> {
+    /// The language that the extension of a script's name stands for.
+    pub fn of_extension(path: &RelPath) -> Option<Self> {
         let name = path.segments().next_back()?;
         match name.rsplit_once('.')?.1 {
             "py" => Some(Self::Python),

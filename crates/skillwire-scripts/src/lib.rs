@@ -27,6 +27,7 @@ mod audit;
 mod output_store;
 mod reply;
 mod rules;
+mod run_queue;
 mod run_tool;
 mod runner;
 mod skills_page;
@@ -42,7 +43,8 @@ pub use skillwire_source::{PathPatterns, Skill};
 pub use self::{
     output_store::{OUTPUT_SCHEME, OutputRetention, OutputStore, RetainedFile},
     rules::{ExecutionRule, ExecutionRules},
+    run_queue::{QueueFull, QueueLimits},
     run_tool::RunScriptTool,
-    runner::{CompletedRun, ScriptNotRun, ScriptRequest, ScriptRunner},
+    runner::{CompletedRun, RunReport, ScriptNotRun, ScriptRequest, ScriptRunner},
     skills_page::SkillsPageScripts,
 };

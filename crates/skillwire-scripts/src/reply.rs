@@ -3,15 +3,47 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
+use skillwire_core::{RelPath, visible::one_line};
 use skillwire_engine::offer::Progress;
-use skillwire_sandbox::{RunOutcome, RunProgress};
+use skillwire_sandbox::RunOutcome;
 
-use crate::output_store::RetainedFile;
+use crate::{output_store::RetainedFile, runner::RunReport};
 
-/// Tells the client that the script still runs.
-pub(crate) fn report_progress(progress: &Progress, run: &RunProgress) {
-    let seconds = run.elapsed.as_secs();
-    progress.tell(seconds, None, &format!("The script has been running for {seconds} s."));
+/// Tells the client that the script still waits or runs.
+pub(crate) fn report_progress(progress: &Progress, report: &RunReport) {
+    match report {
+        RunReport::Queued { since, ahead } => {
+            let text = match ahead {
+                0 => "The script waits for a free slot and is next.".to_owned(),
+                ahead => format!("The script waits for its turn; {ahead} runs are before it."),
+            };
+            // The count begins at 1, because a progress of 0 is none.
+            progress.tell(since.as_secs() + 1, None, &text);
+        }
+        RunReport::Running { since, run } => {
+            let seconds = run.elapsed.as_secs();
+            let text = format!("The script has been running for {seconds} s.");
+            progress.tell(since.as_secs() + 1, None, &text);
+        }
+    }
+}
+
+/// The most scripts that one answer names.
+const MAX_NAMED: usize = 200;
+
+/// Names the scripts of a skill that may run.
+pub(crate) fn allowed_scripts(scripts: &[RelPath]) -> String {
+    if scripts.is_empty() {
+        return "The operator of this server lets no script of this skill run.".to_owned();
+    }
+    let mut text = "These scripts of the skill may run:\n".to_owned();
+    for script in scripts.iter().take(MAX_NAMED) {
+        let _ = writeln!(text, "  {}", one_line(script.as_str()));
+    }
+    if scripts.len() > MAX_NAMED {
+        let _ = writeln!(text, "  and {} more", scripts.len() - MAX_NAMED);
+    }
+    text
 }
 
 /// The content blocks of a result: what the script wrote, and links to the files that it left.

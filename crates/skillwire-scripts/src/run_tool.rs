@@ -44,7 +44,8 @@ fn description() -> Value {
         "title": "Run a script of a skill",
         "description": "Runs a script that a skill on this server ships, isolated from everything \
             else: no network, no files but the skill's own, bounded time and memory. Returns what it \
-            wrote, and links to files it left. Only scripts that the operator allows are run.",
+            wrote, and links to files it left. Only scripts that the operator allows are run; without \
+            `script`, the call lists them.",
         "inputSchema": {
             "type": "object",
             "properties": {
@@ -70,7 +71,7 @@ fn description() -> Value {
                     },
                 },
             },
-            "required": ["skill", "script"],
+            "required": ["skill"],
             "additionalProperties": false,
         },
         "annotations": { "readOnlyHint": false, "destructiveHint": false, "openWorldHint": false },
@@ -78,8 +79,8 @@ fn description() -> Value {
 }
 
 impl Offer for RunScriptTool {
-    fn tools(&self, _: &Caller) -> Arc<Items> {
-        Arc::clone(&self.tools)
+    fn tools(&self, caller: &Caller) -> Arc<Items> {
+        if caller.may_run { Arc::clone(&self.tools) } else { Arc::default() }
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'static, Result<ToolReply, Interrupt>> {
@@ -88,6 +89,11 @@ impl Offer for RunScriptTool {
         async move {
             let Invocation { mut arguments, client, .. } = invocation;
             let (skill, script) = found?;
+            let Some(script) = script else {
+                return Ok(ToolReply::text(reply::allowed_scripts(
+                    &runner.allowed_scripts(&skill),
+                )));
+            };
             let caller = client.caller().name.clone();
             let arguments = arguments.remove("arguments");
             let request = ScriptRequest { skill, script, arguments, caller };
@@ -115,7 +121,8 @@ impl Offer for RunScriptTool {
 }
 
 impl RunScriptTool {
-    fn find(&self, invocation: &Invocation) -> Result<(Arc<Skill>, RelPath), RpcError> {
+    /// Finds the skill, and reads the path of the script if the call names one.
+    fn find(&self, invocation: &Invocation) -> Result<(Arc<Skill>, Option<RelPath>), RpcError> {
         let text = |key: &str| {
             let value = invocation.arguments.get(key).and_then(Value::as_str);
             value.ok_or_else(|| {
@@ -123,7 +130,8 @@ impl RunScriptTool {
             })
         };
         let skill = text("skill")?;
-        let script = text("script")?;
+        let is_named = invocation.arguments.get("script").is_some_and(|value| !value.is_null());
+        let script = if is_named { Some(text("script")?) } else { None };
         let known = ["skill", "script", "arguments"];
         if let Some(other) = invocation.arguments.keys().find(|key| !known.contains(&key.as_str()))
         {
@@ -133,7 +141,7 @@ impl RunScriptTool {
         let view = invocation.client.caller().view;
         let snapshot = self.catalog.now(view).ok_or_else(RpcError::internal)?;
         let skill = find_skill(&snapshot, skill)?;
-        let path = RelPath::parse(script).map_err(|error| {
+        let path = script.map(RelPath::parse).transpose().map_err(|error| {
             RpcError::invalid_params(format!("The path of the script {error}."))
         })?;
         Ok((skill, path))

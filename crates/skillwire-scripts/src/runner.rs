@@ -2,6 +2,8 @@
 
 use std::{error::Error, fmt, io, sync::Arc, time::Duration};
 
+use bytes::Bytes;
+use futures_util::{FutureExt as _, future::join_all};
 use serde_json::{Map, Value};
 use skillwire_core::{
     ContentSet, Digest, RelPath,
@@ -9,22 +11,30 @@ use skillwire_core::{
 };
 use skillwire_sandbox::{
     CancelHandle, InterpreterFinder, InvalidArguments, InvalidJob, JobFile, RunError, RunOutcome,
-    RunProgress, Sandbox, ScriptArguments, ScriptJob,
+    RunProgress, Sandbox, ScriptArguments, ScriptJob, ScriptLanguage,
 };
-use skillwire_source::{FileTree, Skill, SkillContent};
-use tokio::sync::{Semaphore, mpsc};
+use skillwire_source::{FileRecord, FileStoreError, FileTree, Skill, SkillContent};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, MissedTickBehavior},
+};
 
 use crate::{
     audit::{self, AuditSubject},
     output_store::{OutputRetention, OutputStore, RetainedFile},
-    rules::ExecutionRules,
+    rules::{ExecutionRule, ExecutionRules},
+    run_queue::{QueueFull, QueueLimits, RunQueue, RunSlot},
 };
 
-/// How many scripts run at once. Others wait.
-const MAX_CONCURRENT_RUNS: usize = 8;
-
-/// How often a client that waits is told that the script still runs.
+/// How often a client that waits is told that the script still waits or runs.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How long the files of a skill may take that have to be fetched from another server. The run holds
+/// its slot meanwhile.
+const FETCH_TIME: Duration = Duration::from_mins(1);
+
+/// How many files of one skill are fetched at once.
+const CONCURRENT_FETCHES: usize = 4;
 
 /// Why a script was not run. Displays as sentences for the client.
 ///
@@ -47,12 +57,18 @@ pub enum ScriptNotRun {
     /// The client sent arguments that cannot be passed to a script.
     #[error("{}", sentence(.0))]
     Arguments(#[from] InvalidArguments),
+    /// Too many requests wait already.
+    #[error("Too many scripts wait to be run on this server. Ask again later.")]
+    Busy(#[from] QueueFull),
     /// The script is nothing that can be run.
     #[error("{}", sentence(.0))]
     Job(#[from] InvalidJob),
     /// A file could not be read, or is not what was published.
     #[error("The skill is being changed right now. Ask again.")]
     SkillChanged(#[source] Option<Box<dyn Error + Send + Sync>>),
+    /// The server that has the files of the skill did not send them.
+    #[error("The server that this skill comes from did not send its files. Ask again later.")]
+    FilesUnavailable(#[source] Option<FileStoreError>),
     /// The machine cannot isolate the script.
     #[error("Scripts cannot be isolated on this server.")]
     Isolation(#[source] RunError),
@@ -111,6 +127,26 @@ pub struct ScriptRequest {
     pub caller: String,
 }
 
+/// How far a request has come.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum RunReport {
+    /// It waits until it is its turn.
+    Queued {
+        /// How long it has waited.
+        since: Duration,
+        /// How many requests have their turn before.
+        ahead: usize,
+    },
+    /// The script runs.
+    Running {
+        /// How long ago the client asked.
+        since: Duration,
+        /// How far the run has come.
+        run: RunProgress,
+    },
+}
+
 /// A run that ended, and its files.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -127,7 +163,7 @@ pub struct ScriptRunner {
     interpreters: InterpreterFinder,
     rules: ExecutionRules,
     outputs: OutputStore,
-    run_permits: Arc<Semaphore>,
+    queue: RunQueue,
 }
 
 impl fmt::Debug for ScriptRunner {
@@ -144,7 +180,7 @@ impl ScriptRunner {
             interpreters,
             rules,
             outputs: OutputStore::new(OutputRetention::default()),
-            run_permits: Arc::new(Semaphore::new(MAX_CONCURRENT_RUNS)),
+            queue: RunQueue::new(QueueLimits::default()),
         }
     }
 
@@ -155,14 +191,35 @@ impl ScriptRunner {
         self
     }
 
+    /// Replaces how many scripts run at once, and how many requests wait.
+    #[must_use]
+    pub fn with_queue_limits(mut self, limits: QueueLimits) -> Self {
+        self.queue = RunQueue::new(limits);
+        self
+    }
+
+    /// The files of a skill that look like scripts and that a rule allows to run, in path order.
+    pub fn allowed_scripts(&self, skill: &Skill) -> Vec<RelPath> {
+        let Ok(tree) = file_tree(skill) else { return Vec::new() };
+        let skill = skill.path();
+        let paths = tree.files.iter().map(|record| &record.path);
+        let is_script = |path: &&RelPath| {
+            ScriptLanguage::of_extension(path).is_some() || !path.file_name().contains('.')
+        };
+        let allowed = |path: &&RelPath| self.rules.find(&skill, path).is_some();
+        paths.filter(is_script).filter(allowed).cloned().collect()
+    }
+
     /// The files that callers can read.
     pub fn outputs(&self) -> &OutputStore {
         &self.outputs
     }
 
-    /// Runs a script. Dropping the future ends every process of it.
+    /// Runs a script when it is its turn. Dropping the future ends every process of it.
     ///
-    /// `on_progress` is called about once a second while the script runs.
+    /// `on_report` is called about once a second while the request waits and while the script runs.
+    /// A file of the skill is read only after the wait: requests that wait hold their arguments and
+    /// nothing else.
     #[tracing::instrument(
         name = "run_script",
         skip_all,
@@ -171,29 +228,71 @@ impl ScriptRunner {
     pub async fn run(
         &self,
         request: ScriptRequest,
-        on_progress: impl Fn(&RunProgress),
+        on_report: impl Fn(&RunReport),
     ) -> Result<CompletedRun, ScriptNotRun> {
+        let asked = Instant::now();
         let subject = audit_subject(&request)?;
-        let job = match self.job(&request).await {
-            Ok(job) => job,
+        let prepared = match self.wait_and_prepare(&request, asked, &on_report).await {
+            Ok(prepared) => prepared,
             Err(reason) => {
                 audit::log_refused(&subject, &reason);
                 return Err(reason);
             }
         };
-        let outcome = self.run_job(job, subject, on_progress).await?;
+        let on_progress = |run: &RunProgress| {
+            on_report(&RunReport::Running { since: asked.elapsed(), run: *run });
+        };
+        let (job, slot) = prepared;
+        let outcome = self.run_job(job, slot, subject, on_progress).await?;
         let files = self.outputs.keep(&request.caller, &outcome.files);
         Ok(CompletedRun { files: files.map_err(ScriptNotRun::Random)?, outcome })
+    }
+
+    /// Refuses what can be refused at once, waits for the request's turn, and reads the files.
+    async fn wait_and_prepare(
+        &self,
+        request: &ScriptRequest,
+        asked: Instant,
+        on_report: &impl Fn(&RunReport),
+    ) -> Result<(ScriptJob, RunSlot), ScriptNotRun> {
+        let rule = self.rules.find(&request.skill.path(), &request.script);
+        let rule = rule.ok_or(ScriptNotRun::NotAllowed)?;
+        let arguments = read_arguments(request.arguments.as_ref())?;
+        let slot = self.wait(request, asked, on_report).await?;
+        Ok((self.job(request, rule, arguments).await?, slot))
+    }
+
+    /// Waits for the turn of a request.
+    async fn wait(
+        &self,
+        request: &ScriptRequest,
+        asked: Instant,
+        on_report: &impl Fn(&RunReport),
+    ) -> Result<RunSlot, ScriptNotRun> {
+        let bytes = request.arguments.as_ref().map_or(0, held_bytes);
+        let mut queued = self.queue.enter(&request.caller, bytes)?;
+        if let Some(slot) = queued.turn().now_or_never() {
+            return slot.ok_or(ScriptNotRun::Stopping);
+        }
+        let first = Instant::now() + PROGRESS_INTERVAL;
+        let mut ticks = tokio::time::interval_at(first, PROGRESS_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            on_report(&RunReport::Queued { since: asked.elapsed(), ahead: queued.ahead() });
+            tokio::select! {
+                slot = queued.turn() => return slot.ok_or(ScriptNotRun::Stopping),
+                _ = ticks.tick() => {}
+            }
+        }
     }
 
     async fn run_job(
         &self,
         job: ScriptJob,
+        slot: RunSlot,
         subject: AuditSubject,
         on_progress: impl Fn(&RunProgress),
     ) -> Result<RunOutcome, ScriptNotRun> {
-        let permit = Arc::clone(&self.run_permits).acquire_owned().await;
-        let permit = permit.map_err(|_| ScriptNotRun::Stopping)?;
         let cancel = CancelHandle::new().map_err(ScriptNotRun::Descriptors)?;
         let cancel_on_drop = CancelOnDrop(cancel.clone());
         let (progress_sender, mut progress) = mpsc::channel(1);
@@ -218,7 +317,7 @@ impl ScriptRunner {
             audit::log_finished(&subject, &job, result.as_ref());
             // Held until the sandbox is done: a client that disconnects must not make room for
             // another run while its own still ends.
-            drop(permit);
+            drop(slot);
             result
         });
         tokio::pin!(running);
@@ -237,13 +336,14 @@ impl ScriptRunner {
     ///
     /// The copy is what runs. The files in the skill's folder may change while the script runs, and
     /// those bytes would be unchecked.
-    async fn job(&self, request: &ScriptRequest) -> Result<ScriptJob, ScriptNotRun> {
-        let ScriptRequest { skill, script, arguments, .. } = request;
-        let rule = self.rules.find(&skill.path(), script).ok_or(ScriptNotRun::NotAllowed)?;
-        let arguments = read_arguments(arguments.as_ref())?;
-        let tree = file_tree(skill)?.clone();
-        let read = tokio::task::spawn_blocking(move || read_files(&tree)).await;
-        let files = read.map_err(ScriptNotRun::Panicked)??;
+    async fn job(
+        &self,
+        request: &ScriptRequest,
+        rule: &ExecutionRule,
+        arguments: ScriptArguments,
+    ) -> Result<ScriptJob, ScriptNotRun> {
+        let ScriptRequest { skill, script, .. } = request;
+        let files = read_files(file_tree(skill)?.clone()).await?;
         let mut job = ScriptJob::new(files, script.clone(), arguments, &self.interpreters)?;
         for (name, value) in &rule.variables {
             job.grant_variable(name, value.clone())?;
@@ -274,6 +374,18 @@ fn read_arguments(arguments: Option<&Value>) -> Result<ScriptArguments, ScriptNo
     Ok(arguments?)
 }
 
+/// The bytes that a value holds, about: the length of its text.
+fn held_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(held_bytes).sum::<usize>() + items.len() * 32,
+        Value::Object(fields) => {
+            fields.iter().map(|(key, value)| key.len() + held_bytes(value) + 64).sum()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+    }
+}
+
 fn file_tree(skill: &Skill) -> Result<&FileTree, ScriptNotRun> {
     match &skill.content {
         SkillContent::Files(tree) => Ok(tree),
@@ -298,27 +410,123 @@ fn audit_subject(request: &ScriptRequest) -> Result<AuditSubject, ScriptNotRun> 
     })
 }
 
-fn read_files(tree: &FileTree) -> Result<Vec<JobFile>, ScriptNotRun> {
-    tree.files
-        .iter()
-        .map(|record| {
-            let bytes = tree
-                .store
-                .read(&record.path, record.size)
-                .map_err(|error| ScriptNotRun::SkillChanged(Some(error.into())))?;
-            if Digest::of(&bytes) != record.digest {
-                return Err(ScriptNotRun::SkillChanged(None));
-            }
-            Ok(JobFile { path: record.path.clone(), bytes })
-        })
-        .collect()
+/// Reads every file of a skill, from this machine or from the server that the skill comes from.
+async fn read_files(tree: FileTree) -> Result<Vec<JobFile>, ScriptNotRun> {
+    if tree.store.remote().is_some() {
+        let fetched = tokio::time::timeout(FETCH_TIME, fetch_files(&tree)).await;
+        return fetched.map_err(|_| ScriptNotRun::FilesUnavailable(None))?;
+    }
+    let read = tokio::task::spawn_blocking(move || {
+        let files = tree
+            .files
+            .iter()
+            .map(|record| checked(record, tree.store.read(&record.path, record.size)));
+        files.collect()
+    });
+    read.await.map_err(ScriptNotRun::Panicked)?
+}
+
+async fn fetch_files(tree: &FileTree) -> Result<Vec<JobFile>, ScriptNotRun> {
+    let mut files = Vec::with_capacity(tree.files.len());
+    for records in tree.files.chunks(CONCURRENT_FETCHES) {
+        // A store with remote files keeps having them.
+        let remote = tree.store.remote().ok_or(ScriptNotRun::FilesUnavailable(None))?;
+        let fetches: Vec<_> =
+            records.iter().map(|record| remote.fetch(&record.path, record.size)).collect();
+        for (record, fetched) in records.iter().zip(join_all(fetches).await) {
+            files.push(checked(record, fetched)?);
+        }
+    }
+    Ok(files)
+}
+
+/// Compares what was read with what was published.
+fn checked(
+    record: &FileRecord,
+    read: Result<Bytes, FileStoreError>,
+) -> Result<JobFile, ScriptNotRun> {
+    let bytes = read.map_err(|error| match error {
+        FileStoreError::Changed => ScriptNotRun::SkillChanged(Some(error.into())),
+        FileStoreError::Failed(_) => ScriptNotRun::FilesUnavailable(Some(error)),
+    })?;
+    if Digest::of(&bytes) != record.digest {
+        return Err(ScriptNotRun::SkillChanged(None));
+    }
+    Ok(JobFile { path: record.path.clone(), bytes })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use parking_lot::Mutex;
     use serde_json::json;
+    use skillwire_core::SkillUri;
+    use skillwire_sandbox::IsolationPolicy;
+    use skillwire_source::{FileStore, MemoryFiles, PathPatterns};
 
     use super::*;
+
+    /// Files in memory that count how often they are read.
+    #[derive(Debug)]
+    struct CountedFiles(MemoryFiles, AtomicUsize);
+
+    impl FileStore for CountedFiles {
+        fn read(&self, path: &RelPath, size: u64) -> Result<Bytes, FileStoreError> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.read(path, size)
+        }
+    }
+
+    fn request() -> (ScriptRequest, Arc<CountedFiles>) {
+        let files = ["SKILL.md", "run.sh"].map(|path| (RelPath::parse(path).unwrap(), "echo x"));
+        let records =
+            files.iter().map(|(path, text)| FileRecord::new(path.clone(), text.as_bytes()));
+        let records: Box<[FileRecord]> = records.collect();
+        let held = MemoryFiles::new(files.map(|(path, text)| (path, Bytes::from(text))));
+        let store = Arc::new(CountedFiles(held, AtomicUsize::new(0)));
+        let tree = FileTree {
+            files: records,
+            empty_directories: Box::default(),
+            store: Arc::<CountedFiles>::clone(&store),
+        };
+        let skill = Skill {
+            uri: SkillUri::parse("skill://refunds/SKILL.md").unwrap(),
+            entry: "{}".into(),
+            content: SkillContent::Files(tree),
+            listed: true,
+        };
+        let script = RelPath::parse("run.sh").unwrap();
+        let caller = "ann".to_owned();
+        (ScriptRequest { skill: Arc::new(skill), script, arguments: None, caller }, store)
+    }
+
+    #[tokio::test]
+    async fn nothing_is_read_for_a_request_before_its_turn_and_it_hears_of_its_place_b_09() {
+        let rule = ExecutionRule::new(PathPatterns::parse(["**"]).unwrap());
+        let sandbox = Sandbox::new(IsolationPolicy::default());
+        let rules = ExecutionRules::new(vec![rule]);
+        let runner = ScriptRunner::new(sandbox, InterpreterFinder::default(), rules)
+            .with_queue_limits(QueueLimits::default().with_running(1).with_waiting(2, 2));
+        let slot = runner.queue.enter("bob", 0).unwrap().turn().await;
+        let _before = runner.queue.enter("bob", 0).unwrap();
+        let (request, store) = request();
+        let reports = Mutex::new(Vec::new());
+        let on_report = |report: &RunReport| reports.lock().push(*report);
+        let mut waiting = std::pin::pin!(runner.run(request.clone(), on_report));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        let [RunReport::Queued { ahead: 1, .. }] = reports.lock()[..] else {
+            panic!("{:?}", reports.lock());
+        };
+        assert_eq!(store.1.load(Ordering::Relaxed), 0, "a waiting request reads no file");
+        // One more finds no place, and says so at once.
+        let refused = runner.run(request, |_| {}).await.unwrap_err();
+        assert!(refused.to_string().starts_with("Too many scripts wait"), "{refused}");
+        drop((slot, _before));
+        // Whether this machine can isolate a script does not matter here.
+        let _ = waiting.await;
+        assert_eq!(store.1.load(Ordering::Relaxed), 2);
+    }
 
     #[test]
     fn arguments_are_an_object_or_absent() {

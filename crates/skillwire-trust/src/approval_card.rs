@@ -8,7 +8,10 @@ use skillwire_core::{
 use skillwire_dialects::{Dialect, SkillArgument};
 
 use crate::{
-    grants::requested_tools, integrity::Integrity, listed::ListedSkill, origin::SkillId,
+    grants::{Grants, requested_tools},
+    integrity::Integrity,
+    listed::ListedSkill,
+    origin::SkillId,
     standing::Standing,
 };
 
@@ -36,6 +39,8 @@ pub struct ApprovalCard {
     pub unread_files: Vec<RelPath>,
     /// The arguments that its instructions take. The server writes the instructions for each load.
     pub arguments: Vec<SkillArgument>,
+    /// What the user would grant besides loading.
+    pub proposed: Grants,
     /// How often the user was asked about this skill before.
     pub asked_before: usize,
 }
@@ -62,6 +67,7 @@ impl ApprovalCard {
             integrity: listed.integrity(),
             unread_files: unread_files(listed),
             arguments: listed.arguments().to_vec(),
+            proposed: Grants::load_only(),
             asked_before: 0,
         }
     }
@@ -83,6 +89,11 @@ impl ApprovalCard {
         parts.extend(self.unread_files.iter().map(|path| format!("? {path}")));
         let arguments = self.arguments.iter();
         parts.extend(arguments.map(|argument| format!("{{}} {argument:?}")));
+        // A card that proposes nothing has the digest that it had before cards proposed grants.
+        if self.proposed != Grants::load_only() {
+            let proposed = serde_json::to_string(&self.proposed).unwrap_or_default();
+            parts.push(format!("grants {proposed}"));
+        }
         if let Some(changes) = &self.changes {
             parts.push("changed".to_owned());
             parts.extend(changes.added.iter().map(|added| file("+", added)));

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use skillwire_core::Frontmatter;
+use skillwire_core::{Frontmatter, visible::one_line};
+
+use crate::run_grants::RunGrants;
 
 /// The permissions that a user granted besides loading.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -16,12 +18,49 @@ pub struct Grants {
     /// Whether code may run while an agent acts on the skill.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub execute: bool,
+    /// What scripts of the skill get when they run in isolation.
+    #[serde(default, skip_serializing_if = "RunGrants::is_empty")]
+    pub run: RunGrants,
+    /// Whether the skill's server may be asked to run its scripts with what a model sends. They then
+    /// run on the server, where nothing isolates them from it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub remote_execute: bool,
 }
 
 impl Grants {
     /// Creates grants that allow nothing but loading.
     pub fn load_only() -> Self {
         Self::default()
+    }
+
+    /// Returns these grants with the right to run the skill's scripts in isolation, with `run`.
+    #[must_use]
+    pub fn with_scripts(self, run: RunGrants) -> Self {
+        Self { execute: true, run, ..self }
+    }
+
+    /// Returns these grants with the right to have the skill's server run its scripts.
+    #[must_use]
+    pub fn with_remote_scripts(self) -> Self {
+        Self { remote_execute: true, ..self }
+    }
+
+    /// Returns a sentence that says what an approval with these grants allows.
+    pub fn sentence(&self) -> String {
+        let tools = if self.tools.is_empty() {
+            "gets no tools".to_owned()
+        } else {
+            let tools: Vec<_> = self.tools.iter().map(|tool| one_line(tool)).collect();
+            format!("gets the tools {}", tools.join(", "))
+        };
+        let run = if self.execute { "code may run" } else { "code runs only after asking" };
+        let remote = if self.remote_execute { ", also on its server" } else { "" };
+        format!("it may be loaded, {tools}, and {run}{remote}.")
+    }
+
+    /// Returns what each script gets when it runs, one line for each thing; nothing if none may run.
+    pub fn run_lines(&self) -> Vec<String> {
+        if self.execute { self.run.lines() } else { Vec::new() }
     }
 }
 

@@ -30,6 +30,7 @@ mod label;
 mod listed;
 mod lock;
 mod memory;
+mod network_grant;
 mod offer;
 mod origin;
 mod policy;
@@ -40,6 +41,7 @@ mod refusal;
 mod registry;
 mod remedy;
 mod review;
+mod run_grants;
 mod standing;
 mod subject;
 #[cfg(any(test, feature = "testing"))]
@@ -67,6 +69,7 @@ pub use self::{
     listed::{EntrySource, ListedSkill},
     lock::{InvalidLock, Lock, LockMismatch},
     memory::{MemoryCache, MemoryDialects, MemoryRecords},
+    network_grant::{InvalidNetworkGrant, NetworkGrant},
     offer::check_promise,
     origin::{Origin, SkillId},
     policy::{Budgets, DynamicPolicy, Policy},
@@ -76,6 +79,10 @@ pub use self::{
     registry::{Registry, RegistryItem},
     remedy::Remedy,
     review::{AnsweredReview, ApprovalReview, ReviewOutcome, ShownReview},
+    run_grants::{
+        GrantKind, InputPath, InvalidRunGrant, MemoryLimit, RunGrants, RunRequest, TimeLimit,
+        VariableName, WiderThanGranted,
+    },
     standing::Standing,
     subject::Subject,
     verified::{VerifiedFile, check_frontmatter},

@@ -1,6 +1,6 @@
 //! What the user can do about a refusal.
 
-use crate::{label::ServerLabel, origin::SkillId};
+use crate::{label::ServerLabel, origin::SkillId, run_grants::RunGrants};
 
 /// What the user can do about a refusal.
 ///
@@ -14,6 +14,10 @@ pub enum Remedy {
     ReviewChanges(SkillId),
     /// Approve the skill with the grant to run code.
     GrantExecution(SkillId),
+    /// Approve the skill with the grant to run code, and with these grants for each run.
+    GrantRun(SkillId, Box<RunGrants>),
+    /// Approve the skill with the grant to have its server run its scripts.
+    GrantRemoteExecution(SkillId),
     /// Switch the skill on.
     EnableSkill(SkillId),
     /// Approve the skill, write the lock file again and have the change reviewed.

@@ -92,6 +92,13 @@ impl ApprovalReview {
         self
     }
 
+    /// Puts on the card what the user would grant besides loading.
+    #[must_use]
+    pub fn proposing(mut self, grants: Grants) -> Self {
+        self.card.proposed = requested(grants, &self.card);
+        self
+    }
+
     /// Records that the user was shown the card.
     pub fn show(self) -> ShownReview {
         let digest = self.card.digest();
@@ -141,7 +148,7 @@ fn requested(grants: Grants, card: &ApprovalCard) -> Grants {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReviewOutcome {
     /// The skill is approved as it is listed, until it changes.
-    Approved(ApprovedSkill, Approval),
+    Approved(ApprovedSkill, Box<Approval>),
     /// The approval is good for one load and is not recorded: the user wants it so, or the skill
     /// has no digests that an approval could be bound to.
     ApprovedOnce(ApprovedSkill),
@@ -186,7 +193,7 @@ impl AnsweredReview {
                         binding,
                     };
                     let approved = ApprovedSkill::new(listed, grants, ApprovedBy::User);
-                    ReviewOutcome::Approved(approved, approval)
+                    ReviewOutcome::Approved(approved, Box::new(approval))
                 }
                 _ => ReviewOutcome::ApprovedOnce(ApprovedSkill::new(
                     listed,
@@ -221,7 +228,7 @@ impl ReviewOutcome {
     pub fn record(&self, record: &mut Record) {
         match self {
             Self::Approved(_, approval) => {
-                record.approval = Some(approval.clone());
+                record.approval = Some((**approval).clone());
                 record.declined = None;
                 record.disabled = false;
                 record.asked.clear();
@@ -238,7 +245,7 @@ mod tests {
     use skillwire_core::received::{self, EntryLimits};
 
     use super::*;
-    use crate::{listed::EntrySource, origin::SkillId, testing::id};
+    use crate::{listed::EntrySource, origin::SkillId, run_grants::RunGrants, testing::id};
 
     fn skill() -> SkillId {
         id("acme", "skill://acme/refunds/SKILL.md")
@@ -299,12 +306,31 @@ mod tests {
     #[test]
     fn only_tools_that_the_skill_asks_for_are_granted() {
         let tools = ["Read", "Bash"].map(str::to_owned).into();
-        let answer = Answer::Yes(Grants { tools, execute: true });
+        let answer = Answer::Yes(Grants { tools, execute: true, ..Grants::load_only() });
         let ReviewOutcome::Approved(approved, approval) = answered("one", answer) else {
             panic!("the user agreed");
         };
-        let granted = Grants { tools: ["Read".to_owned()].into(), execute: true };
+        let tools = ["Read".to_owned()].into();
+        let granted = Grants { tools, execute: true, ..Grants::load_only() };
         assert_eq!((approved.grants(), &approval.grants), (&granted, &granted));
+    }
+
+    #[test]
+    fn an_answer_to_a_card_does_not_count_for_a_card_with_wider_grants() {
+        let run = |hosts: &[&str]| {
+            let grants = RunGrants {
+                network: hosts.iter().map(|host| host.parse().unwrap()).collect(),
+                ..RunGrants::default()
+            };
+            let review = ApprovalReview::of(&listed("one"), &Standing::New);
+            review.proposing(Grants::load_only().with_scripts(grants))
+        };
+        let narrow = run(&["a.example.com:443"]);
+        assert_eq!(narrow.card().proposed.run.lines()[0], "network: a.example.com:443");
+        let shown = narrow.clone().show().digest();
+        assert!(narrow.resume(shown).is_ok());
+        assert!(run(&["a.example.com:443", "b.example.com:443"]).resume(shown).is_err());
+        assert!(ApprovalReview::of(&listed("one"), &Standing::New).resume(shown).is_err());
     }
 
     #[test]

@@ -16,6 +16,17 @@ pub(crate) fn sentence(remedy: &Remedy, skill: impl Fn(&SkillId) -> String) -> S
         Remedy::GrantExecution(id) => {
             format!("`skillwire approve {} --exec` grants it.", skill(id))
         }
+        Remedy::GrantRun(id, grants) => {
+            let options = grants
+                .items()
+                .into_iter()
+                .map(|(kind, item)| format!(" --{} {}", kind.word(), refusals::argument(&item)));
+            let options: String = options.collect();
+            format!("`skillwire approve {} --exec{options}` grants it.", skill(id))
+        }
+        Remedy::GrantRemoteExecution(id) => {
+            format!("`skillwire approve {} --remote-exec` grants it.", skill(id))
+        }
         Remedy::EnableSkill(id) => format!("`skillwire enable {}` switches it on.", skill(id)),
         Remedy::UpdateLock => {
             "Approve the skill, run `skillwire lock`, and have the change reviewed.".to_owned()

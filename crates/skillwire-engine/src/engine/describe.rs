@@ -64,7 +64,8 @@ impl Call<'_> {
         let mut declared = skills_server_capabilities(directory_read, lists_change);
         if self.has_superset() {
             declared["skills"] = json!({ "listChanged": true });
-            if self.state.scripts.is_some() && self.speaks(Dialect::SkillsPage) {
+            let runs_scripts = self.state.scripts.is_some() && self.caller.may_run;
+            if runs_scripts && self.speaks(Dialect::SkillsPage) {
                 declared["skills"]["scripts"] = true.into();
             }
         }

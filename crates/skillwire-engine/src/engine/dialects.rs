@@ -162,7 +162,7 @@ impl Call<'_> {
                 let reference = required(params.skill_reference, "reference")?;
                 Ok(later(dialect::read_reference(self.to_owned_call(), name()?, reference)))
             }
-            (method::SKILLS_EXECUTE, Some(runner)) => {
+            (method::SKILLS_EXECUTE, Some(runner)) if self.caller.may_run => {
                 let arguments: Option<Value> = match params.arguments {
                     Some(raw) if raw.get().starts_with('{') => {
                         Some(serde_json::from_str(raw.get()).map_err(|_| not_an_object())?)

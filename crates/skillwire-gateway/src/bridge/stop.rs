@@ -169,6 +169,17 @@ fn remedy_words(remedy: &Remedy, options: &BridgeOptions) -> String {
         Remedy::GrantExecution(skill) => {
             format!("Tell the user that `{} --exec` grants it.", command(skill))
         }
+        Remedy::GrantRun(skill, grants) => {
+            let options = grants
+                .items()
+                .into_iter()
+                .map(|(kind, item)| format!(" --{} {}", kind.word(), shell::word(&item)));
+            let options: String = options.collect();
+            format!("Tell the user that `{} --exec{options}` grants it.", command(skill))
+        }
+        Remedy::GrantRemoteExecution(skill) => {
+            format!("Tell the user that `{} --remote-exec` grants it.", command(skill))
+        }
         Remedy::EnableSkill(_) => {
             "Do without the skill: the user switched it off and can switch it on again.".to_owned()
         }

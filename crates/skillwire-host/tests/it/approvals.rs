@@ -7,7 +7,7 @@ use skillwire_host::{Host, ToolCall, local};
 use skillwire_testkit::{Fault, HostileServer, SkillFolder};
 use skillwire_trust::{
     Action, Answer, ApprovedBy, Decision, DynamicPolicy, Grants, ListedSkill, Lock, Policy,
-    Question, Reason, Remedy, Standing,
+    Question, Reason, Remedy, RunGrants, RunRequest, Standing,
 };
 
 use crate::support::{
@@ -163,7 +163,7 @@ async fn tools_are_granted_one_by_one_and_only_if_asked_for_hst_79() {
     window.release();
     let listed = host.named("acme:refunds").await.unwrap();
     let tools = BTreeSet::from(["Read".to_owned(), "Write".to_owned()]);
-    let approved = host.approve(&listed, Grants { tools, execute: false }).unwrap();
+    let approved = host.approve(&listed, Grants { tools, ..Grants::load_only() }).unwrap();
     let window = host.load(approved).await.unwrap().window;
     assert_eq!(window.granted_tools().iter().collect::<Vec<_>>(), ["Read"]);
 }
@@ -213,6 +213,30 @@ async fn scripts_of_a_skill_run_by_a_grant_for_its_content_alone_hst_71_hst_73()
     assert!(window.may_run_scripts().is_ok());
     window.release();
     assert_eq!(window.may_run_scripts().unwrap_err().reason, Reason::WindowClosed);
+}
+
+#[tokio::test]
+async fn a_run_gets_what_was_granted_for_this_content_or_less_and_never_more() {
+    let host = host(&refunds());
+    let listed = host.named("acme:refunds").await.unwrap();
+    let run: RunGrants = serde_json::from_value(json!({"network": ["*.example.com:443"]})).unwrap();
+    let granted = Grants::load_only().with_scripts(run.clone());
+    let window = host.load(host.approve(&listed, granted).unwrap()).await.unwrap().window;
+    let asked = |host: &str| RunRequest::default().network([host.parse().unwrap()]);
+    assert_eq!(window.grants_for_run(&RunRequest::default()), Ok(run));
+    let narrow = window.grants_for_run(&asked("api.example.com:443")).unwrap();
+    assert_eq!(narrow.lines()[0], "network: api.example.com:443");
+    let refused = window.grants_for_run(&asked("example.org:443")).unwrap_err();
+    assert_eq!(refused.reason, Reason::NotGranted);
+    let Some(Remedy::GrantRun(_, needed)) = refused.remedy.as_deref() else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(needed.lines()[0], "network: example.org:443, *.example.com:443");
+    // An approval without scripts has nothing to narrow.
+    window.release();
+    let window = host.load(host.approve(&listed, Grants::load_only()).unwrap()).await;
+    let refused = window.unwrap().window.grants_for_run(&RunRequest::default()).unwrap_err();
+    assert!(matches!(refused.remedy.as_deref(), Some(Remedy::GrantExecution(_))), "{refused:?}");
 }
 
 #[tokio::test]

@@ -25,13 +25,15 @@ struct TokenGrant {
     digest: Digest,
     /// The skills that the caller sees; `None` means all of them.
     visible: Option<PathPatterns>,
+    /// Whether the caller may run scripts, where the server runs any.
+    may_run: bool,
 }
 
 /// The error for a token file that cannot be used; its message never repeats a token.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum InvalidTokenFile {
     /// A line does not consist of a name and a token.
-    #[error("line {0} is not `NAME TOKEN [PATTERN...]`")]
+    #[error("line {0} is not `NAME TOKEN [PATTERN...] [run=no]`")]
     Form(usize),
     /// A token is too short to be a secret.
     #[error("line {0} has a token of fewer than {MIN_TOKEN_CHARS} characters")]
@@ -39,6 +41,9 @@ pub enum InvalidTokenFile {
     /// A name or a token occurs twice.
     #[error("line {0} repeats a name or a token")]
     Repeated(usize),
+    /// The right to run scripts is neither given nor withheld.
+    #[error("line {0}: write `run=yes` or `run=no`, once")]
+    Right(usize),
     /// A pattern is malformed.
     #[error("line {0}: {1}")]
     Pattern(usize, #[source] InvalidPattern),
@@ -48,10 +53,10 @@ pub enum InvalidTokenFile {
 }
 
 impl Tokens {
-    /// Reads lines of `NAME TOKEN [PATTERN...]`.
+    /// Reads lines of `NAME TOKEN [PATTERN...] [run=no]`.
     ///
-    /// A caller with patterns sees only the skills whose path matches one of them. Blank lines and
-    /// lines that begin with `#` are ignored.
+    /// A caller with patterns sees only the skills whose path matches one of them. One with `run=no`
+    /// runs no scripts. Blank lines and lines that begin with `#` are ignored.
     pub fn parse(text: &str) -> Result<Self, InvalidTokenFile> {
         let mut grants: Vec<TokenGrant> = Vec::new();
         let lines = text.lines().map(str::trim).enumerate().map(|(index, line)| (index + 1, line));
@@ -63,7 +68,13 @@ impl Tokens {
             if token.chars().count() < MIN_TOKEN_CHARS {
                 return Err(InvalidTokenFile::Short(number));
             }
-            let patterns: Vec<_> = words.collect();
+            let (rights, patterns): (Vec<_>, Vec<_>) =
+                words.partition(|word| word.starts_with("run="));
+            let may_run = match rights[..] {
+                [] | ["run=yes"] => true,
+                ["run=no"] => false,
+                _ => return Err(InvalidTokenFile::Right(number)),
+            };
             let visible = if patterns.is_empty() {
                 None
             } else {
@@ -74,7 +85,7 @@ impl Tokens {
             if grants.iter().any(|grant| grant.name == name || grant.digest == digest) {
                 return Err(InvalidTokenFile::Repeated(number));
             }
-            grants.push(TokenGrant { name: name.to_owned(), digest, visible });
+            grants.push(TokenGrant { name: name.to_owned(), digest, visible, may_run });
         }
         if grants.is_empty() { Err(InvalidTokenFile::Empty) } else { Ok(Self(grants)) }
     }
@@ -141,14 +152,17 @@ impl TokenTable {
 
     /// Accepts these tokens from now on, and no others.
     ///
-    /// A token that is gone, or has another name or other patterns, is revoked: its streams and
-    /// sessions end. One caller at a time may replace tokens.
+    /// A token that is gone, or has another name, other patterns or other rights, is revoked: its
+    /// streams and sessions end. One caller at a time may replace tokens.
     pub(crate) fn replace(&self, tokens: Tokens, catalog: &Catalog) -> TokenChanges {
         let old = self.0.load_full();
         let mut changes = TokenChanges::default();
         let mut grants = HashMap::new();
-        for TokenGrant { name, digest, visible } in tokens.0 {
-            let same = |old: &&Arc<Grant>| old.caller.name == name && old.visible == visible;
+        for TokenGrant { name, digest, visible, may_run } in tokens.0 {
+            let same = |old: &&Arc<Grant>| {
+                let Caller { name: old_name, may_run: old_right, .. } = &old.caller;
+                *old_name == name && *old_right == may_run && old.visible == visible
+            };
             let grant = if let Some(known) = old.get(&digest).filter(same) {
                 changes.kept += 1;
                 Arc::clone(known)
@@ -156,7 +170,7 @@ impl TokenTable {
                 changes.added += 1;
                 let own = visible.clone().map(|visible| catalog.restrict(visible));
                 let view = own.unwrap_or(ViewId::EVERYTHING);
-                Grant::new(Caller { name, view, client: None }, visible)
+                Grant::new(Caller { name, view, may_run, client: None }, visible)
             };
             grants.insert(digest, grant);
         }
@@ -226,10 +240,30 @@ mod tests {
             "a 0123456789abcdef\na 0123456789abcdeg",
             "a 0123456789abcdef\nb 0123456789abcdef",
             "a 0123456789abcdef [",
+            "a 0123456789abcdef run=maybe",
+            "a 0123456789abcdef run=no run=yes",
         ] {
             let error = parse(bad).unwrap_err().to_string();
             assert!(!error.contains("0123456789"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_token_may_lack_the_right_to_run_scripts_and_losing_it_revokes_the_token() {
+        let catalog = Catalog::new(SnapshotOptions::default());
+        let text = "a 0123456789abcdef\nb 0123456789abcdeg run=no acme/*\n";
+        let table = TokenTable::new(Tokens::parse(text).unwrap(), &catalog);
+        let grant = |token: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
+            table.grant(&headers).unwrap()
+        };
+        let [a, b] = ["0123456789abcdef", "0123456789abcdeg"].map(grant);
+        assert!(a.caller.may_run && !b.caller.may_run && b.visible.is_some());
+        let next = "a 0123456789abcdef run=no\nb 0123456789abcdeg run=no acme/*\n";
+        table.replace(Tokens::parse(next).unwrap(), &catalog);
+        assert!(a.is_revoked() && !b.is_revoked());
+        assert!(!grant("0123456789abcdef").caller.may_run);
     }
 
     #[test]
@@ -244,7 +278,7 @@ mod tests {
         };
         let [a, b, c] = ["f", "g", "h"].map(|end| grant(&format!("0123456789abcde{end}")).unwrap());
         // The first stays, the second gets other patterns, the third is gone, the fourth is new.
-        let next = "a 0123456789abcdef\nb 0123456789abcdeg acme/**\nd 0123456789abcdei\n";
+        let next = "a 0123456789abcdef run=yes\nb 0123456789abcdeg acme/**\nd 0123456789abcdei\n";
         let changes = table.replace(Tokens::parse(next).unwrap(), &catalog);
         assert_eq!(changes, TokenChanges { added: 2, removed: 2, kept: 1 });
         assert!(!a.is_revoked() && b.is_revoked() && c.is_revoked());

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, time::SystemTime};
 use serde_json::Value;
 use skillwire_core::Digest;
 use skillwire_trust::{
-    Approval, ApprovalBinding, DecisionChannel, Grants,
+    Approval, ApprovalBinding, DecisionChannel, Grants, RunGrants,
     testing::{content, id},
 };
 use tempfile::TempDir;
@@ -18,6 +18,14 @@ struct Fixture {
     place: TempDir,
     records: FileRecords,
     id: SkillId,
+}
+
+/// What scripts of an approved skill get in these tests.
+fn run_grants() -> RunGrants {
+    let grants = serde_json::json!({
+        "network": ["api.example.com:443"], "env": ["TOKEN"], "inputs": ["/data"], "memory": 1024,
+    });
+    serde_json::from_value(grants).unwrap()
 }
 
 impl Fixture {
@@ -33,7 +41,8 @@ impl Fixture {
     fn approve(&self, id: &SkillId, text: &str) -> Record {
         let approval = Approval {
             content: content(id, text),
-            grants: Grants { tools: ["Read".to_owned()].into(), execute: true },
+            grants: Grants { tools: ["Read".to_owned()].into(), ..Grants::load_only() }
+                .with_scripts(run_grants()),
             at: SystemTime::now(),
             channel: Some(DecisionChannel::Form),
             revoked: false,
@@ -174,6 +183,11 @@ fn an_edited_record_cannot_approve_what_it_does_not_hold_h_65() {
         ("/approval/content_id", Digest::of(b"other").to_string().into()),
         ("/approval/at", "now".into()),
         ("/approval/grants/execute", "yes".into()),
+        ("/approval/grants/run/network/0", "*:443".into()),
+        ("/approval/grants/run/env", Value::from(vec!["A=B"])),
+        ("/approval/grants/run/inputs", Value::from(vec!["/data/.."])),
+        ("/approval/grants/run/memory", 0.into()),
+        ("/approval/grants/run", Value::from(vec!["everything"])),
         ("/disabled", Value::Null),
         ("/asked", Value::from(vec!["then"])),
     ] {
@@ -181,6 +195,18 @@ fn an_edited_record_cannot_approve_what_it_does_not_hold_h_65() {
         fixture.tamper(pointer, value);
         assert!(fixture.records.get(&fixture.id).is_err(), "{pointer}");
     }
+}
+
+#[test]
+fn what_scripts_get_is_kept_with_the_content_that_it_was_granted_for() {
+    let fixture = Fixture::approved();
+    let record = fixture.records.get(&fixture.id).unwrap().unwrap();
+    let approval = record.approval.unwrap();
+    assert_eq!(approval.grants.run, run_grants());
+    assert_eq!(approval.content, content(&fixture.id, "one"));
+    let file: Value = serde_json::from_slice(&fs::read(fixture.file()).unwrap()).unwrap();
+    assert_eq!(file["approval"]["grants"]["run"]["network"][0], "api.example.com:443");
+    assert_eq!(file["approval"]["content_id"], approval.content.content_id().unwrap().to_string());
 }
 
 #[test]

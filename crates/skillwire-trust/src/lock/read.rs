@@ -9,6 +9,7 @@ use super::{InvalidLock, Lock, Locked};
 use crate::{
     grants::Grants,
     origin::{Origin, SkillId},
+    run_grants::RunGrants,
 };
 
 /// The only version of the format.
@@ -38,6 +39,11 @@ struct FileSkill {
     frontmatter: String,
     tools: BTreeSet<String>,
     execute: bool,
+    /// Lock files of earlier versions have neither of these two.
+    #[serde(default)]
+    run: RunGrants,
+    #[serde(default)]
+    remote_execute: bool,
     files: Vec<FileResource>,
 }
 
@@ -92,7 +98,12 @@ fn read_skill(skill: FileSkill) -> Result<(SkillId, Locked), String> {
         return Err("`SKILL.md` is not listed".to_owned());
     }
     let frontmatter = digest(&skill.frontmatter)?;
-    let grants = Grants { tools: skill.tools, execute: skill.execute };
+    let grants = Grants {
+        tools: skill.tools,
+        execute: skill.execute,
+        run: skill.run,
+        remote_execute: skill.remote_execute,
+    };
     let (id, locked) = (SkillId { origin, uri }, Locked { files, frontmatter, grants });
     // A partial edit or merge is reported here; otherwise the skill would simply never be allowed.
     if locked.fingerprint(&id) != digest(&skill.fingerprint)? {

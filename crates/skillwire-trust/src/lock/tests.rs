@@ -13,8 +13,8 @@ fn refunds(label: &str) -> SkillId {
 fn locked() -> (Lock, SkillId) {
     let mut lock = Lock::default();
     let skill = refunds("acme");
-    let grants =
-        Grants { tools: ["Bash(git:*)".to_owned(), "Read".to_owned()].into(), execute: true };
+    let tools = ["Bash(git:*)".to_owned(), "Read".to_owned()].into();
+    let grants = Grants { tools, execute: true, ..Grants::load_only() };
     assert!(lock.insert(&skill, &content(&skill, "one"), grants));
     let other = id("other", "skill://x/SKILL.md");
     assert!(lock.insert(&other, &content(&other, "x"), Grants::load_only()));
@@ -135,11 +135,33 @@ fn names_that_hide_something_are_visible_to_a_reviewer() {
     let mut lock = Lock::default();
     let tools = ["Read\u{200b}".to_owned()].into();
     let content = ContentSet::of(&entry).unwrap();
-    lock.insert(&skill, &content, Grants { tools, execute: false });
+    lock.insert(&skill, &content, Grants { tools, ..Grants::load_only() });
     let text = lock.to_string();
     assert!(text.contains(r#"path = "\U0000202E\U0000000A\"\\é""#), "{text}");
     assert!(text.contains(r#"tools = ["Read\U0000200B"]"#), "{text}");
     assert_eq!(Lock::parse(&text).unwrap(), lock);
+}
+
+#[test]
+fn a_lock_holds_what_scripts_get_and_no_more_than_can_be_granted() {
+    let skill = refunds("acme");
+    let run: crate::RunGrants = serde_json::from_value(json!({
+        "network": ["*.example.com:443"], "env": ["TOKEN"], "inputs": ["/x/\u{202e}data"],
+        "memory": 1024, "time": 120,
+    }))
+    .unwrap();
+    let grants = Grants::load_only().with_scripts(run).with_remote_scripts();
+    let mut lock = Lock::default();
+    assert!(lock.insert(&skill, &content(&skill, "one"), grants.clone()));
+    let text = lock.to_string();
+    let line = r#"run = { network = ["*.example.com:443"], env = ["TOKEN"], inputs = ["/x/\U0000202Edata"], memory = 1024, time = 120 }"#;
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains("\nremote_execute = true\n"), "{text}");
+    let read = Lock::parse(&text).unwrap();
+    assert_eq!(read.allows(&skill, &content(&skill, "one")), Ok(grants));
+    for (from, to) in [("*.example.com:443", "*:443"), ("time = 120", "all = true")] {
+        assert!(Lock::parse(&text.replace(from, to)).is_err(), "{to}");
+    }
 }
 
 #[test]

@@ -3,7 +3,10 @@
 use std::fmt::{self, Formatter, Write};
 
 use super::{Lock, Locked, read::VERSION};
-use crate::origin::SkillId;
+use crate::{
+    origin::SkillId,
+    run_grants::{GrantKind, RunGrants},
+};
 
 pub(super) fn lock(lock: &Lock, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str("# Skills that may be loaded without asking, exactly as they are here.\n")?;
@@ -23,6 +26,12 @@ fn skill(id: &SkillId, locked: &Locked, f: &mut Formatter<'_>) -> fmt::Result {
     let tools: Vec<String> = grants.tools.iter().map(|tool| Quoted(tool).to_string()).collect();
     writeln!(f, "tools = [{}]", tools.join(", "))?;
     writeln!(f, "execute = {}", grants.execute)?;
+    if !grants.run.is_empty() {
+        writeln!(f, "run = {{ {} }}", run(&grants.run))?;
+    }
+    if grants.remote_execute {
+        writeln!(f, "remote_execute = true")?;
+    }
     writeln!(f, "files = [")?;
     for file in files {
         // Every file lies below the skill, because entries with other files are refused.
@@ -31,6 +40,24 @@ fn skill(id: &SkillId, locked: &Locked, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "    {{ path = {path}, digest = \"{digest}\", size = {size} }},")?;
     }
     writeln!(f, "]")
+}
+
+/// The keys of an inline table, as a record has them.
+fn run(grants: &RunGrants) -> String {
+    let list = |key: &str, kind: GrantKind| {
+        let items = grants.items();
+        let items = items.iter().filter(|(of, _)| *of == kind);
+        let items: Vec<_> = items.map(|(_, item)| Quoted(item).to_string()).collect();
+        (!items.is_empty()).then(|| format!("{key} = [{}]", items.join(", ")))
+    };
+    let lists = [
+        list("network", GrantKind::Network),
+        list("env", GrantKind::Env),
+        list("inputs", GrantKind::Input),
+        grants.memory.map(|memory| format!("memory = {}", memory.mebibytes())),
+        grants.time.map(|time| format!("time = {}", time.seconds())),
+    ];
+    lists.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// A quoted string in which everything but printable ASCII, letters and digits is escaped, so that

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use skillwire_trust::{MemoryLimit, NetworkGrant, TimeLimit, VariableName};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HostCommand {
@@ -243,6 +244,12 @@ pub(crate) struct ApproveArgs {
     /// Also let code be run while an agent acts on the skill, without asking each time.
     #[arg(long)]
     pub(crate) exec: bool,
+    #[command(flatten)]
+    pub(crate) run: GrantArgs,
+    /// Also let the skill's server run its scripts, where a server offers that, with what a model
+    /// sends.
+    #[arg(long)]
+    pub(crate) remote_exec: bool,
     /// Approve without asking, for scripts; listings show the approval as unattended.
     #[arg(long)]
     pub(crate) yes: bool,
@@ -251,6 +258,37 @@ pub(crate) struct ApproveArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) origins: OriginArgs,
+}
+
+/// What scripts get when they run; nothing of it unless `--exec` lets them run.
+#[derive(Debug, Args, Default)]
+pub(crate) struct GrantArgs {
+    /// Let scripts connect to this destination, or to all below a domain: `*.example.com:443`; may
+    /// be repeated.
+    #[arg(long, value_name = "HOST:PORT", requires = "exec")]
+    pub(crate) network: Vec<NetworkGrant>,
+    /// Let scripts see this variable of your environment; may be repeated.
+    #[arg(long, value_name = "NAME", requires = "exec")]
+    pub(crate) env: Vec<VariableName>,
+    /// Let a model give scripts copies of this file, or of files in this folder; may be repeated.
+    #[arg(long, value_name = "PATH", requires = "exec")]
+    pub(crate) input: Vec<PathBuf>,
+    /// How much memory a run may use, in MiB [default: 512].
+    #[arg(long, value_name = "MIB", requires = "exec", value_parser = memory)]
+    pub(crate) memory: Option<MemoryLimit>,
+    /// How long a run may take, in seconds [default: 30].
+    #[arg(long, value_name = "SECONDS", requires = "exec", value_parser = time)]
+    pub(crate) time: Option<TimeLimit>,
+}
+
+fn memory(text: &str) -> Result<MemoryLimit, String> {
+    let mebibytes = text.parse().map_err(|_| "write a number of MiB, such as 1024".to_owned())?;
+    MemoryLimit::from_mebibytes(mebibytes).map_err(|error| error.to_string())
+}
+
+fn time(text: &str) -> Result<TimeLimit, String> {
+    let seconds = text.parse().map_err(|_| "write a number of seconds, such as 120".to_owned())?;
+    TimeLimit::from_seconds(seconds).map_err(|error| error.to_string())
 }
 
 #[derive(Debug, Args)]

@@ -10,10 +10,10 @@ pub(crate) use self::{
     bridge::BridgeArgs,
     execution::{DoctorArgs, IsolationArgs, RunArgs, ScriptRule},
     host::{
-        ApproveArgs, AuditArgs, ExportArgs, HandleArgs, HostCommand, ListArgs, LoadArgs, LockArgs,
-        OriginArgs, PromptArgs, PromptFormat, SearchArgs, ServerAddArgs, ServerAllowLegacyArgs,
-        ServerCommand, ServerImportArgs, ServerKind, ServerListArgs, ServerLoginArgs,
-        ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs, WindowsArgs,
+        ApproveArgs, AuditArgs, ExportArgs, GrantArgs, HandleArgs, HostCommand, ListArgs, LoadArgs,
+        LockArgs, OriginArgs, PromptArgs, PromptFormat, SearchArgs, ServerAddArgs,
+        ServerAllowLegacyArgs, ServerCommand, ServerImportArgs, ServerKind, ServerListArgs,
+        ServerLoginArgs, ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs, WindowsArgs,
     },
     serve::{CacheScopeArg, HttpAddress, IdentityArgs, LogFormat, ServeArgs},
 };

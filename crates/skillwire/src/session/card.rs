@@ -73,6 +73,14 @@ pub(crate) fn write(out: &mut impl Write, handle: &str, card: &ApprovalCard) -> 
              are held to what it wrote for the same arguments first."
         )?;
     }
+    run_lines(out, &card.proposed)?;
+    if card.proposed.remote_execute {
+        writeln!(
+            out,
+            "{WARNING}Its server runs its scripts{WARNING:#} with what a model sends. Nothing isolates \
+             them there, and the server sees all of it."
+        )?;
+    }
     if card.integrity.is_first_seen() {
         writeln!(
             out,
@@ -151,14 +159,11 @@ pub(crate) fn changes(
     Ok(())
 }
 
-/// Describes what an approval allows.
-pub(crate) fn granted(grants: &Grants) -> String {
-    let tools = if grants.tools.is_empty() {
-        "gets no tools".to_owned()
-    } else {
-        let tools: Vec<_> = grants.tools.iter().map(|tool| one_line(tool)).collect();
-        format!("gets the tools {}", tools.join(", "))
-    };
-    let run = if grants.execute { "code may run" } else { "code runs only after asking" };
-    format!("it may be loaded, {tools}, and {run}.")
+/// Writes what each script gets when it runs, if any may run.
+pub(crate) fn run_lines(out: &mut impl Write, grants: &Grants) -> io::Result<()> {
+    let lines = grants.run_lines();
+    if !lines.is_empty() {
+        writeln!(out, "Each of its scripts runs in isolation, with")?;
+    }
+    lines.iter().try_for_each(|line| writeln!(out, "  {line}"))
 }

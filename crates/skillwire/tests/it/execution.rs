@@ -150,6 +150,12 @@ async fn a_client_runs_an_allowed_script_and_reads_what_it_left() {
     let other = uri.replace("report.txt", "other.txt");
     assert_eq!(server.modern("resources/read", json!({ "uri": other })).await.code(), -32602);
 
+    let listed = server.modern("tools/call", call(&json!({ "skill": "refunds" }))).await;
+    assert_eq!(
+        listed.result()["content"][0]["text"],
+        "These scripts of the skill may run:\n  scripts/calc.py\n  scripts/slow.py\n"
+    );
+
     let failing = json!({ "skill": "skill://refunds/SKILL.md", "script": "scripts/calc.py",
                           "arguments": { "_": [4] } });
     let failed = server.modern("tools/call", call(&failing)).await;
@@ -166,7 +172,7 @@ async fn a_client_runs_an_allowed_script_and_reads_what_it_left() {
         assert!(text.contains(why), "{text}");
     }
     for wrong in [
-        json!({ "skill": "refunds" }),
+        json!({ "script": "scripts/calc.py" }),
         json!({ "skill": "../refunds", "script": "scripts/calc.py" }),
         json!({ "skill": "refunds", "script": "../calc.py" }),
         json!({ "skill": "refunds", "script": "scripts/calc.py", "sandbox": false }),

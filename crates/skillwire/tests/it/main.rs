@@ -16,4 +16,5 @@ mod matrix;
 mod new;
 mod pipes;
 mod serve;
+mod server_runs;
 mod support;

@@ -78,7 +78,8 @@ fn print(
     match standing {
         Standing::Approved(grants) => {
             let suffix = decided.map_or("", DecisionChannel::suffix);
-            writeln!(out, "{STRONG}approved{suffix}{STRONG:#}: {}", card::granted(grants))?;
+            writeln!(out, "{STRONG}approved{suffix}{STRONG:#}: {}", grants.sentence())?;
+            card::run_lines(out, grants)?;
         }
         Standing::Changed(diff) => card::changes(out, &listed.id().uri, diff)?,
         other => writeln!(out, "{STRONG}{}{STRONG:#}", other.word())?,

@@ -73,6 +73,66 @@ async fn tools_and_execution_are_granted_only_by_name_hst_72() {
 }
 
 #[tokio::test]
+async fn what_scripts_get_is_granted_as_data_shown_and_gone_when_the_content_changes() {
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    user.home.file("data/2026.csv", "a,b\n");
+    let data = user.home.path().canonicalize().unwrap().join("data");
+    let data = data.to_str().unwrap();
+    let options = [
+        "--exec",
+        "--network",
+        "*.Example.com:443",
+        "--network",
+        "api.example.org:8443",
+        "--env",
+        "API_TOKEN",
+        "--input",
+        data,
+        "--memory",
+        "1024",
+        "--time",
+        "120",
+    ];
+    let given = [&["approve", "acme:refunds", "--yes", "--json"][..], &options].concat();
+    let granted = user.run_json(&given).await["grants"].clone();
+    let run = serde_json::json!({
+        "network": ["api.example.org:8443", "*.example.com:443"], "env": ["API_TOKEN"],
+        "inputs": [data], "memory": 1024, "time": 120,
+    });
+    assert_eq!(granted, serde_json::json!({"execute": true, "run": run}));
+    let shown = user.run_ok(&["show", "acme:refunds"]).await;
+    for line in [
+        "network: api.example.org:8443, *.example.com:443",
+        "your variables: API_TOKEN",
+        "at most 1024 MiB of memory and 120 s for each run",
+    ] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    // The card shows the same before the user decides.
+    let asked = user.run(&[&["approve", "acme:refunds"][..], &options].concat()).await;
+    assert!(asked.stderr.contains("your variables: API_TOKEN"), "{}", asked.stderr);
+    // Nothing that cannot be enforced is granted, and nothing without `--exec`.
+    for wrong in [
+        &["--exec", "--network", "*:443"][..],
+        &["--exec", "--env", "A=B"],
+        &["--exec", "--input", "no-such-folder"],
+        &["--exec", "--memory", "1"],
+        &["--network", "api.example.com:443"],
+    ] {
+        let given = [&["approve", "acme:refunds", "--yes"][..], wrong].concat();
+        user.run(&given).await.assert_exit(2);
+    }
+    // A lock file holds the same, and one more byte in the skill ends it.
+    let lock = user.home.path().join("skills.lock");
+    user.run_ok(&["lock", "--file", lock.to_str().unwrap()]).await;
+    let lock = std::fs::read_to_string(lock).unwrap();
+    assert!(lock.contains("network = [\"api.example.org:8443\", \"*.example.com:443\"]"), "{lock}");
+    skills.file("acme/refunds/new.md", "x");
+    assert_eq!(user.state_of("acme:refunds").await, "changed");
+}
+
+#[tokio::test]
 async fn a_disabled_skill_is_hidden_from_models_and_not_loaded_hst_84() {
     let (user, skills) = (TestUser::new(), SkillFolder::with_skills(&["a", "b"]));
     user.add_folder_server("acme", &skills).await;

@@ -7,12 +7,13 @@ use std::io::{self, Write as _};
 use serde_json::json;
 use skillwire_core::SKILL_FILE;
 use skillwire_trust::{
-    Answer, ApprovalCard, DecisionChannel, Grants, ListedSkill, Reason, Refusal, requested_tools,
+    Answer, ApprovalCard, DecisionChannel, Grants, InputPath, ListedSkill, Reason, Refusal,
+    RunGrants, requested_tools,
 };
 
 use super::Outcome;
 use crate::{
-    args::ApproveArgs,
+    args::{ApproveArgs, GrantArgs},
     exit::Exit,
     failure::Failure,
     prose, report,
@@ -26,7 +27,7 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
         let named = session.find_now(&args.handle).await?;
         let grants = grants(args, &named)?;
         let listed = &named.listed;
-        let review = session.host().review(listed)?;
+        let review = session.host().review(listed)?.proposing(grants.clone());
         if !args.json {
             show(session, &named, review.card()).await?;
         }
@@ -62,10 +63,12 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
             });
             report::json(&mut io::stdout().lock(), &approved)?;
         } else {
-            let granted = card::granted(approved.grants());
+            let granted = approved.grants().sentence();
             let seen = if listed.integrity().is_first_seen() { " (first-seen)" } else { "" };
             let suffix = channel.suffix();
-            writeln!(prose::stdout(), "Approved {}{seen}{suffix}: {granted}", named.handle)?;
+            let mut out = prose::stdout();
+            writeln!(out, "Approved {}{seen}{suffix}: {granted}", named.handle)?;
+            card::run_lines(&mut out, approved.grants())?;
         }
         Ok(Exit::Ok)
     })
@@ -80,8 +83,7 @@ fn undecided(listed: &ListedSkill) -> Refusal {
 }
 
 async fn ask(session: &Session, named: &NamedSkill, grants: &Grants) -> io::Result<Option<Choice>> {
-    let granted = card::granted(grants);
-    writeln!(prose::stderr(), "If you approve, then until it changes {granted}")?;
+    writeln!(prose::stderr(), "If you approve, then until it changes {}", grants.sentence())?;
     let origin = card::origin(&named.listed.id().origin);
     let question = format!("Approve this content from {origin}?");
     session.choose(named, &question, &[Choice::Yes, Choice::No, Choice::View]).await
@@ -98,7 +100,33 @@ fn grants(args: &ApproveArgs, named: &NamedSkill) -> Result<Grants, Failure> {
         .hint("`skillwire show` shows what it asks for, word for word."));
     }
     let tools = if args.tools { requested } else { args.tool.clone() };
-    Ok(Grants { tools: tools.into_iter().collect(), execute: args.exec })
+    Ok(Grants {
+        tools: tools.into_iter().collect(),
+        execute: args.exec,
+        run: run_grants(&args.run)?,
+        remote_execute: args.remote_exec,
+    })
+}
+
+fn run_grants(args: &GrantArgs) -> Result<RunGrants, Failure> {
+    let mut grants = RunGrants::default();
+    grants.network.extend(args.network.iter().cloned());
+    grants.env.extend(args.env.iter().cloned());
+    for path in &args.input {
+        // Links are resolved now: what they point to later was not granted.
+        let resolved = path.canonicalize().map_err(|error| {
+            Failure::usage(format!("`{}` cannot be granted.", path.display()))
+                .because(error)
+                .hint("Name a file or folder that exists.")
+        })?;
+        let text = resolved.to_str().unwrap_or_default();
+        grants.inputs.insert(InputPath::parse(text).map_err(|error| {
+            Failure::usage(format!("`{}` cannot be granted.", path.display())).because(error)
+        })?);
+    }
+    grants.memory = args.memory;
+    grants.time = args.time;
+    Ok(grants)
 }
 
 /// Shows the skill, or how it differs from what was approved before.
