@@ -24,7 +24,7 @@ async fn a_model_reads_ordinary_resources_of_servers_p_05() {
     let text = done(&read);
     assert!(text.starts_with("<mcp_resource ") && text.contains("buy milk"), "{text}");
     assert!(text.contains("no skill was loaded"), "{text}");
-    let unknown = client.call("read_resource", json!({ "server": "nobody", "uri": URI })).await;
+    let unknown = client.call("read_resource", json!({ "server": "unknown", "uri": URI })).await;
     assert_eq!(refused(&unknown), "server_unknown");
     let missing = client.call("read_resource", json!({ "server": "notes" })).await;
     assert_eq!(refused(&missing), "tool_input_invalid");

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use skillwire_testkit::{
-    DocumentedDialect, DocumentedServer, Fault, HostileServer, OlderDialect, ReceivedRequest,
-    ScriptedReply,
+    DocumentedDialect, DocumentedServer, Fault, HostileServer, ListeningServer, OlderDialect,
+    ReceivedRequest, ScriptedReply,
     archives::{TarMember, gzip, refunds, tar},
 };
 
@@ -44,6 +44,16 @@ fn tax_server() -> HostileServer {
         .on("skills/get", |request, _| taxes(request))
 }
 
+/// A user who has approved the skill of `tax_server`, which listens as long as the others are held.
+async fn approved_taxes() -> (HostileServer, ListeningServer, TestUser) {
+    let server = tax_server();
+    let listening = server.http().await;
+    let user = TestUser::new();
+    user.add_http_server("acme", &listening).await;
+    user.approve("acme:taxes").await;
+    (server, listening, user)
+}
+
 #[tokio::test]
 async fn a_required_argument_hides_no_server_and_is_named_when_it_is_missing_p_02() {
     let server = tax_server();
@@ -73,11 +83,7 @@ async fn a_required_argument_hides_no_server_and_is_named_when_it_is_missing_p_0
 
 #[tokio::test]
 async fn what_a_server_wrote_for_some_arguments_is_what_it_is_held_to_p_02() {
-    let server = tax_server();
-    let listening = server.http().await;
-    let user = TestUser::new();
-    user.add_http_server("acme", &listening).await;
-    user.approve("acme:taxes").await;
+    let (server, _listening, user) = approved_taxes().await;
     let load = ["load", "acme:taxes", "--arg", "country=DE"];
     for _ in 0..2 {
         user.run_ok(&load).await;
@@ -92,11 +98,7 @@ async fn what_a_server_wrote_for_some_arguments_is_what_it_is_held_to_p_02() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_missing_argument_is_asked_for_at_a_terminal_p_02() {
-    let server = tax_server();
-    let listening = server.http().await;
-    let user = TestUser::new();
-    user.add_http_server("acme", &listening).await;
-    user.approve("acme:taxes").await;
+    let (_server, _listening, user) = approved_taxes().await;
     let mut asked = user.start_on_terminal(&["load", "acme:taxes"]);
     asked.wait_for_screen("(Where to pay.)").await;
     asked.type_line("DE");
@@ -106,11 +108,7 @@ async fn a_missing_argument_is_asked_for_at_a_terminal_p_02() {
 
 #[tokio::test]
 async fn the_bridge_takes_arguments_in_tools_and_prompts_p_02() {
-    let server = tax_server();
-    let listening = server.http().await;
-    let user = TestUser::new();
-    user.add_http_server("acme", &listening).await;
-    user.approve("acme:taxes").await;
+    let (_server, _listening, user) = approved_taxes().await;
     let mut bridge = StdioServer::start(user.command(&["bridge"]));
     let call = |arguments: Value| json!({ "name": "load_skill", "arguments": arguments });
     let missing = bridge.modern("tools/call", call(json!({ "name": "acme:taxes" }))).await;
@@ -135,11 +133,7 @@ async fn the_bridge_takes_arguments_in_tools_and_prompts_p_02() {
 
 #[tokio::test]
 async fn the_bridge_asks_for_a_missing_argument_p_02() {
-    let server = tax_server();
-    let listening = server.http().await;
-    let user = TestUser::new();
-    user.add_http_server("acme", &listening).await;
-    user.approve("acme:taxes").await;
+    let (_server, _listening, user) = approved_taxes().await;
     let mut bridge = StdioServer::start(user.command(&["bridge"]));
     let mut meta = skillwire_testkit::modern_meta();
     meta["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": { "form": {} } });

@@ -100,11 +100,11 @@ async fn soak(plan: &SoakPlan) {
     let (folder, uris) = folder(plan.large);
     let server = HttpServer::serve(&folder, &["skills", "--metrics", "--no-index"]).await;
     let mut before = ServerVitals::of(&server).await;
+    say(format_args!("at the start  {before}"));
     // The server may still be starting up: its watches and workers come with the first idle moment.
     // What a round leaves behind shows in the next one.
     before.descriptors += STARTING;
     before.threads += STARTING;
-    say(format_args!("at the start  {before}"));
     let (mut after, mut pipe) = (Vec::new(), Vec::new());
     for round in 1..=plan.rounds {
         let started = Instant::now();

@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use skillwire_testkit::{modern_meta, modern_request};
 
-use super::Scene;
+use super::{AFTER, BEFORE, EMAIL, Scene};
 use crate::support::{StdioServer, TEST_TIMEOUT};
 
 pub(super) struct BridgeClient {
@@ -65,23 +65,35 @@ impl BridgeClient {
         (words, loaded["result"].clone())
     }
 
+    /// Expects the skill in `list_skills`, if its server lists it.
+    pub(super) async fn lists(&mut self, scene: &Scene) {
+        if scene.is_listed() {
+            let listed = self.call("list_skills", json!({})).await;
+            assert!(text(&listed).contains(scene.handle()), "{listed}");
+        }
+    }
+
+    /// Expects the text of the skill as it was at first, the skill under the methods of the extension
+    /// if its server lists it, and its file if it has one.
+    pub(super) async fn shows_and_passes_on(&mut self, scene: &Scene, loaded: &Value) {
+        let shown = text(loaded);
+        assert!(shown.contains(BEFORE) && !shown.contains(AFTER), "{shown}");
+        if scene.is_listed() {
+            self.bridge.until_listed(&[scene.passed_on()]).await;
+        }
+        if scene.has_files() {
+            let read = self.read(scene, loaded, "examples/email.md").await;
+            assert!(read.contains(EMAIL), "{read}");
+        }
+    }
+
     /// Reads a file of the loaded skill.
-    pub(super) async fn read(&mut self, scene: &Scene, loaded: &Value, path: &str) -> String {
+    async fn read(&mut self, scene: &Scene, loaded: &Value, path: &str) -> String {
         let window = text(loaded).split("Window: ").nth(1).unwrap_or_default();
         let window = window.split(['.', ' ', '\n']).next().unwrap_or_default();
         let file = json!({ "name": scene.handle(), "window": window, "path": path });
         let read = self.call("read_skill_file", file).await;
         text(&read).to_owned()
-    }
-
-    /// What `list_skills` says.
-    pub(super) async fn listed(&mut self) -> String {
-        text(&self.call("list_skills", json!({})).await).to_owned()
-    }
-
-    /// Waits until the skill is passed on under the methods of the extension.
-    pub(super) async fn until_passed_on(&mut self, scene: &Scene) {
-        self.bridge.until_listed(&[scene.passed_on()]).await;
     }
 }
 

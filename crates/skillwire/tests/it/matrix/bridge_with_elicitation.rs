@@ -3,28 +3,17 @@
 use skillwire_testkit::DocumentedDialect as D;
 
 use super::{
-    AFTER, BEFORE, EMAIL, Scene,
+    AFTER, Scene,
     bridge::{BridgeClient, text},
 };
 
 async fn walk(dialect: D) {
     let scene = Scene::new(dialect).await;
     let mut client = BridgeClient::of(&scene, true);
-    if scene.is_listed() {
-        let listed = client.listed().await;
-        assert!(listed.contains(scene.handle()), "{listed}");
-    }
+    client.lists(&scene).await;
     let (words, loaded) = client.load_and_agree(&scene).await;
     assert!(!words.contains("has changed"), "{words}");
-    let shown = text(&loaded);
-    assert!(shown.contains(BEFORE) && !shown.contains(AFTER), "{shown}");
-    if scene.is_listed() {
-        client.until_passed_on(&scene).await;
-    }
-    if scene.has_files() {
-        let read = client.read(&scene, &loaded, "examples/email.md").await;
-        assert!(read.contains(EMAIL), "{read}");
-    }
+    client.shows_and_passes_on(&scene, &loaded).await;
     scene.server.change();
     let (words, loaded) = client.load_and_agree(&scene).await;
     assert!(words.contains("changed since you approved it"), "{words}");

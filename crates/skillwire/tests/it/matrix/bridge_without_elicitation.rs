@@ -5,30 +5,19 @@ use std::time::Instant;
 use skillwire_testkit::DocumentedDialect as D;
 
 use super::{
-    AFTER, BEFORE, EMAIL, Scene,
-    bridge::{BridgeClient, refusal, text},
+    Scene,
+    bridge::{BridgeClient, refusal},
 };
 use crate::support::TEST_TIMEOUT;
 
 async fn walk(dialect: D) {
     let scene = Scene::new(dialect).await;
     let mut client = BridgeClient::of(&scene, false);
-    if scene.is_listed() {
-        let listed = client.listed().await;
-        assert!(listed.contains(scene.handle()), "{listed}");
-    }
+    client.lists(&scene).await;
     assert_eq!(refusal(&client.load(&scene).await), "not_approved");
     scene.user.approve(scene.handle()).await;
     let loaded = client.load(&scene).await;
-    let shown = text(&loaded);
-    assert!(shown.contains(BEFORE) && !shown.contains(AFTER), "{shown}");
-    if scene.is_listed() {
-        client.until_passed_on(&scene).await;
-    }
-    if scene.has_files() {
-        let read = client.read(&scene, &loaded, "examples/email.md").await;
-        assert!(read.contains(EMAIL), "{read}");
-    }
+    client.shows_and_passes_on(&scene, &loaded).await;
     scene.server.change();
     // A server that announces changes is asked when its announcement has come.
     let start = Instant::now();
