@@ -33,6 +33,14 @@ pub trait FileStore: Any + Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// Tells whether the files must not be sent any more, although the skill is still published.
+    ///
+    /// A server asks this for each read, also if it has the bytes in memory: a decision such as the
+    /// withdrawal of an approval takes effect before the next scan finds it.
+    fn is_withdrawn(&self) -> bool {
+        false
+    }
+
     /// The remote access to the files, if another server has them; [`Self::read`] is not used then.
     fn remote(&self) -> Option<&dyn RemoteFiles> {
         None

@@ -112,7 +112,7 @@ fn pack(skill: &Skill, format: ArchiveFormat) -> Result<Option<Made>, Unread> {
 fn packable(skill: &Skill) -> Option<&FileTree> {
     let SkillContent::Files(tree) = &skill.content else { return None };
     // Files of remote stores are fetched only when a client requests them.
-    let here = tree.store.remote().is_none();
+    let here = tree.store.remote().is_none() && !tree.store.is_withdrawn();
     (here && total(tree) <= MAX_PACKED_BYTES).then_some(tree)
 }
 

@@ -109,9 +109,9 @@ impl Contents {
         Self { cache, fetches: Mutex::default() }
     }
 
-    /// Returns the file if it is cached.
+    /// Returns the file if it is cached and may still be sent.
     pub(super) fn kept(&self, store: &Arc<dyn FileStore>, file: &FileRecord) -> Option<Bytes> {
-        self.cache.get(&key(store, file))
+        self.cache.get(&key(store, file)).filter(|_| !store.is_withdrawn())
     }
 
     /// Reads a file, refuses it unless it matches the published digest, and caches it.
@@ -125,7 +125,8 @@ impl Contents {
         room: Option<AnswerRoom>,
     ) -> Result<Bytes, ContentError> {
         let read = || check(store.read(&file.path, file.size), file, room);
-        self.cache.get_or_insert_with(&key(store, file), read)
+        let rendered = self.cache.get_or_insert_with(&key(store, file), read)?;
+        unless_withdrawn(store, rendered)
     }
 
     /// Fetches a file of a remote store, with the same check and the same cache.
@@ -140,16 +141,14 @@ impl Contents {
     ) -> Result<Bytes, ContentError> {
         let key = key(store, file);
         if let Some(kept) = self.cache.get(&key) {
-            return Ok(kept);
+            return unless_withdrawn(store, kept);
         }
         // Dropped after the fetch below, so that the last request to leave forgets it.
         let _forget = ForgetFetch { contents: self, key };
         let fetch = self.join_fetch(key, store, file, room);
-        let fetched = fetch.await;
-        if let Ok(rendered) = &fetched {
-            self.cache.insert(key, rendered.clone());
-        }
-        fetched
+        let rendered = fetch.await?;
+        self.cache.insert(key, rendered.clone());
+        unless_withdrawn(store, rendered)
     }
 
     /// Returns the fetch of a file that is under way, or begins one.
@@ -213,6 +212,12 @@ impl Drop for ForgetFetch<'_> {
             fetches.remove(&self.key);
         }
     }
+}
+
+/// Returns a file if it may still be sent. This is asked after a read has ended: the skill may have
+/// been withdrawn meanwhile.
+fn unless_withdrawn(store: &Arc<dyn FileStore>, rendered: Bytes) -> Result<Bytes, ContentError> {
+    if store.is_withdrawn() { Err(ContentError::Changed) } else { Ok(rendered) }
 }
 
 /// Renders bytes if they match the published digest.

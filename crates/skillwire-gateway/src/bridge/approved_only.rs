@@ -27,6 +27,10 @@ impl Admission for ApprovedOnly {
         self.view.load().is_approved(&self.host, skill)
     }
 
+    fn still_admits(&self, skill: &ListedSkill) -> bool {
+        self.host.may_still_pass_on(skill)
+    }
+
     fn holds_to_approval(&self) -> bool {
         true
     }

@@ -48,7 +48,10 @@ impl Bridge {
             }
             self.note_trouble(window.skill(), refusal);
         }
-        Ok(read?.text.into_string())
+        let read = read?;
+        // Asked again, since the server may have taken a while to answer.
+        window.still_approved()?;
+        Ok(read.text.into_string())
     }
 
     pub(crate) async fn list_skill_files(

@@ -124,7 +124,11 @@ impl Inner {
     fn inspect(&self, listed: &ListedSkill) -> Vec<InspectedSkill> {
         let id = listed.id();
         let mapping = self.mappings.iter().find(|it| *it.origin() == id.origin);
-        let store = FolderFiles { host: self.host.clone(), listed: listed.clone() };
+        let store = FolderFiles {
+            host: self.host.clone(),
+            admission: Arc::clone(&self.admission),
+            listed: listed.clone(),
+        };
         let made = mapping.map(|mapping| {
             let content = SkillContent::Files(files(listed, Arc::new(store))?);
             skill(listed, content, mapping, &self.gateway)
@@ -136,6 +140,7 @@ impl Inner {
 /// The files of one skill of a folder. The host compares each with the listing when it reads it.
 struct FolderFiles {
     host: Host,
+    admission: Arc<dyn Admission>,
     listed: ListedSkill,
 }
 
@@ -150,9 +155,14 @@ impl FileStore for FolderFiles {
         let file = resource(&self.listed, path).ok_or(FileStoreError::Changed)?;
         let id: &SkillId = self.listed.id();
         match self.host.read_from_folder(id, file) {
+            Ok(_) if self.is_withdrawn() => Err(FileStoreError::Changed),
             Ok(verified) => Ok(verified.bytes().clone()),
             Err(refusal) if is_about_content(&refusal) => Err(FileStoreError::Changed),
             Err(refusal) => Err(FileStoreError::Failed(refusal.to_string())),
         }
+    }
+
+    fn is_withdrawn(&self) -> bool {
+        !self.admission.still_admits(&self.listed)
     }
 }

@@ -13,6 +13,12 @@ pub trait Admission: Send + Sync + std::fmt::Debug {
     /// Tells whether a skill may be passed on as it is listed now.
     fn admits(&self, skill: &ListedSkill) -> bool;
 
+    /// Tells whether a skill that was passed on may still be. The gateway asks this for each read
+    /// of a file, before and after it, so that a withdrawn approval takes effect at once.
+    fn still_admits(&self, _skill: &ListedSkill) -> bool {
+        true
+    }
+
     /// Tells whether only what the user approved may be passed on, so that the gateway holds files
     /// without listed digests to the bytes that were read first.
     fn holds_to_approval(&self) -> bool {

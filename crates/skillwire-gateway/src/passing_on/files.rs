@@ -48,6 +48,10 @@ impl FileStore for ServerFiles {
         Err(FileStoreError::Failed(NOT_LOCAL.to_owned()))
     }
 
+    fn is_withdrawn(&self) -> bool {
+        !self.shared.admission.still_admits(&self.listed)
+    }
+
     fn remote(&self) -> Option<&dyn RemoteFiles> {
         Some(self)
     }
@@ -62,6 +66,7 @@ impl RemoteFiles for ServerFiles {
         let request = self.shared.runtime.spawn(async move {
             let read = shared.asked(shared.relay.read(&listed, &file)).await;
             match read {
+                Ok(_) if !shared.admission.still_admits(&listed) => Err(FileStoreError::Changed),
                 Ok(verified) => Ok(verified.bytes().clone()),
                 Err(refusal) if is_about_content(&refusal) => {
                     tracing::info!("{refusal}");

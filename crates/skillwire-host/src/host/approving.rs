@@ -215,6 +215,16 @@ impl Host {
         }
     }
 
+    /// Tells whether a skill that was passed on may still be, by the records as they are now.
+    pub fn may_still_pass_on(&self, listed: &ListedSkill) -> bool {
+        if listed.offer().is_none() {
+            return self.approved(listed).is_ok();
+        }
+        let Ok(record) = self.inner.records.get(listed.id()) else { return false };
+        let approval = record.as_ref().filter(|record| !record.disabled);
+        self.may_pass_on(listed, approval.and_then(|record| record.approval.as_ref()))
+    }
+
     /// Tells whether a skill with this standing may be loaded without asking the user.
     pub fn is_approved(&self, skill: &KnownSkill, standing: &Standing) -> bool {
         let of_server = skill.id().origin.server().is_some();

@@ -205,6 +205,8 @@ impl Relay {
         let now = self.host.get_from(&self.remote, &skill.uri, EntrySource::Named).await?;
         let approved = self.host.approved(&now)?;
         let file = self.host.read_approved(&approved, uri).await?;
+        // The user may have withdrawn the approval while the server answered.
+        self.host.approved(&now)?;
         Ok(described(&now, uri, file.bytes().clone()))
     }
 

@@ -1,12 +1,15 @@
 //! Skills that a bridge passes on through the extension's own methods and through older dialects.
 
+use std::sync::{Arc, OnceLock};
+
 use serde_json::json;
 use skillwire_core::Digest;
 use skillwire_host::{
     Host,
     local::{self, ProjectTrust},
 };
-use skillwire_testkit::SkillFolder;
+use skillwire_testkit::{HostileServer, ScriptedReply, SkillFolder};
+use skillwire_trust::SkillId;
 
 use super::support::{self, Bridged, NONE, done, load, refunds, yes};
 
@@ -129,4 +132,92 @@ async fn older_shapes_show_what_is_approved_and_fetch_nothing_for_it() {
     let unapproved = older.request("skills/get", json!({ "name": "pdf" })).await;
     assert!(unapproved.get("error").is_some(), "{unapproved}");
     assert_eq!(server.count("resources/read"), fetched, "an index is made from what is listed");
+}
+
+/// A server that has the approval of a skill withdrawn whenever a file is read, once the skill and
+/// its host are set.
+fn revoking_server() -> (HostileServer, Arc<OnceLock<(Host, SkillId)>>) {
+    let revoking: Arc<OnceLock<(Host, SkillId)>> = Arc::default();
+    let revoke = Arc::clone(&revoking);
+    let server = refunds().on("resources/read", move |_, _| {
+        if let Some((host, skill)) = revoke.get() {
+            host.revoke(skill).expect("the records are in memory");
+        }
+        ScriptedReply::Honest
+    });
+    (server, revoking)
+}
+
+const PASSED_ON: &str = "skill://acme/acme/refunds/SKILL.md";
+
+#[tokio::test]
+async fn reads_under_the_extension_stop_with_the_approval_sec_14() {
+    let bridged = Bridged::over(support::host(&refunds()));
+    bridged.settled(&["acme:refunds"]).await;
+    let mut client = bridged.modern(true);
+    done(&client.call_and_answer("load_skill", load(), yes()).await.1);
+    client.until_listed(&[PASSED_ON.to_owned()]).await;
+    let mut legacy = bridged.legacy(false).await;
+    let files = ["SKILL.md", "references/x.md"].map(|path| PASSED_ON.replace("SKILL.md", path));
+    for uri in &files {
+        let read = client.request("resources/read", json!({ "uri": uri })).await;
+        assert!(read["result"]["contents"][0]["text"].is_string(), "{read}");
+    }
+    let host = bridged.bridge.host();
+    // The bridge is not told, as if another process had done this.
+    host.revoke(host.open_windows()[0].skill()).unwrap();
+    for uri in &files {
+        let read = client.request("resources/read", json!({ "uri": uri })).await;
+        assert_eq!(read["error"]["code"], -32602, "{read}");
+        let read = legacy.request("resources/read", json!({ "uri": uri })).await;
+        assert_eq!(read["error"]["code"], -32002, "{read}");
+    }
+    let by_name = legacy.request("skills/get", json!({ "name": "refunds" })).await;
+    assert!(by_name.get("error").is_some(), "{by_name}");
+}
+
+#[tokio::test]
+async fn a_read_that_is_under_way_when_the_approval_ends_is_refused_sec_14() {
+    let (server, revoking) = revoking_server();
+    let bridged = Bridged::over(support::host(&server));
+    bridged.settled(&["acme:refunds"]).await;
+    let mut client = bridged.modern(true);
+    done(&client.call_and_answer("load_skill", load(), yes()).await.1);
+    client.until_listed(&[PASSED_ON.to_owned()]).await;
+    let host = bridged.bridge.host().clone();
+    let skill = host.open_windows()[0].skill().clone();
+    assert!(revoking.set((host.clone(), skill.clone())).is_ok());
+    let uri = PASSED_ON.replace("SKILL.md", "references/x.md");
+    let under_way = client.request("resources/read", json!({ "uri": uri })).await;
+    assert_eq!(under_way["error"]["code"], -32602, "{under_way}");
+    assert!(host.revocations(&skill).unwrap() > 0, "the server was asked");
+}
+
+#[tokio::test]
+async fn a_file_that_is_read_for_a_model_when_the_approval_ends_is_refused_sec_14() {
+    let (server, revoking) = revoking_server();
+    let bridged = Bridged::over(support::host(&server));
+    bridged.settled(&["acme:refunds"]).await;
+    let mut client = bridged.modern(true);
+    done(&client.call_and_answer("load_skill", load(), yes()).await.1);
+    let host = bridged.bridge.host().clone();
+    let skill = host.open_windows()[0].skill().clone();
+    assert!(revoking.set((host, skill)).is_ok());
+    let file = client.call("read_skill_file", support::read("references/x.md")).await;
+    assert_eq!(support::refused(&file), "not_approved");
+}
+
+#[tokio::test]
+async fn reads_of_a_folders_skill_stop_when_it_is_switched_off_sec_14() {
+    let home = home();
+    let bridged = Bridged::over(host(&home));
+    let mut client = bridged.modern(false);
+    client.until_listed(&[URI.to_owned()]).await;
+    let read = client.request("resources/read", json!({ "uri": URI })).await;
+    assert_eq!(read["result"]["contents"][0]["text"], TEXT, "{read}");
+    let host = bridged.bridge.host();
+    let skill = host.in_folders()[0].id().clone();
+    host.set_enabled(&skill, false).unwrap();
+    let read = client.request("resources/read", json!({ "uri": URI })).await;
+    assert_eq!(read["error"]["code"], -32602, "{read}");
 }
