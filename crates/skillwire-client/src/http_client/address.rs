@@ -12,11 +12,15 @@ use crate::error::ClientError;
 pub(crate) enum Destinations {
     /// Every address, because the user typed the URL.
     Configured,
-    /// Every address over `https`, and this machine over `http` if the server is on it: for tokens
-    /// and for addresses that a server names.
+    /// Public addresses over `https`, and some others: for tokens and for addresses that a server
+    /// names.
     Confidential {
-        /// Whether the server is on this machine.
+        /// Whether this machine is allowed, also over `http`, because the server is on it.
         this_machine: bool,
+        /// Whether private networks are allowed, because the user typed the address or the server
+        /// that names it is on such a network. Otherwise a server of the internet could have this
+        /// program send requests into the user's network.
+        private_network: bool,
     },
     /// The public internet over `https`.
     Public,
@@ -32,7 +36,10 @@ impl Destinations {
         let known = encrypted || url.scheme() == Some(&Scheme::HTTP);
         let private = is_loopback(host) || is_private(host);
         match self {
-            Self::Confidential { this_machine: true } if known && is_loopback(host) => Ok(()),
+            Self::Confidential { this_machine: true, .. } if known && is_loopback(host) => Ok(()),
+            Self::Confidential { private_network: false, .. } if encrypted && private => Err(
+                ClientError::Forbidden("it is an address of a private network, and the server is not"),
+            ),
             Self::Confidential { .. } if encrypted && !is_loopback(host) => Ok(()),
             Self::Confidential { .. } => {
                 Err(ClientError::Forbidden("it is neither `https` nor on the server's own machine"))
@@ -53,7 +60,10 @@ impl Destinations {
     /// Tells whether a connection may go to an address that a name led to.
     pub(super) fn allows(self, address: IpAddr) -> bool {
         match self {
-            Self::Configured | Self::Confidential { .. } => true,
+            Self::Configured | Self::Confidential { private_network: true, .. } => true,
+            Self::Confidential { this_machine, .. } => {
+                is_public(address) || (this_machine && address.is_loopback())
+            }
             Self::Public => is_public(address),
             Self::ThisMachine => address.is_loopback(),
         }
@@ -91,6 +101,26 @@ pub(crate) fn is_loopback(host: &str) -> bool {
 /// Tells whether a host is written as an IP address that is not one of the public internet.
 pub(crate) fn is_private(host: &str) -> bool {
     literal(host).is_some_and(|ip| !is_public(ip))
+}
+
+/// Tells whether a server is on this machine or on a private network, by its address or else by
+/// looking up its name.
+///
+/// A name that leads to the internet as well does not count: its owner could add a private address
+/// to be let into that network.
+#[cfg(feature = "oauth")]
+pub(crate) async fn is_on_private_network(server: &Uri) -> bool {
+    let host = server.host().unwrap_or_default();
+    if is_loopback(host) || literal(host).is_some() {
+        return is_loopback(host) || is_private(host);
+    }
+    match tokio::net::lookup_host((host, 0)).await {
+        Ok(mut found) => {
+            let first = found.next();
+            first.is_some_and(|first| !is_public(first.ip())) && found.all(|a| !is_public(a.ip()))
+        }
+        Err(_) => false,
+    }
 }
 
 /// Tells whether an address is one of the public internet.
@@ -179,6 +209,7 @@ mod tests {
             assert!(!is_loopback(other), "{other}");
         }
     }
+
     #[test]
     fn tokens_go_to_https_and_to_this_machine_only_from_this_machine() {
         for (url, from_outside, from_inside) in [
@@ -190,9 +221,40 @@ mod tests {
             ("javascript://127.0.0.1/x", false, false),
         ] {
             let url: Uri = url.parse().unwrap();
-            let may_reach =
-                |this_machine| Destinations::Confidential { this_machine }.check(&url).is_ok();
+            let may_reach = |this_machine| {
+                Destinations::Confidential { this_machine, private_network: true }.check(&url).is_ok()
+            };
             assert_eq!((may_reach(false), may_reach(true)), (from_outside, from_inside), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_server_of_the_internet_names_no_address_of_a_private_network_sec_20() {
+        let named = |private_network| Destinations::Confidential { this_machine: false, private_network };
+        for url in ["https://10.0.0.1/token", "https://[fd00::1]/token", "https://169.254.169.254/"] {
+            let url: Uri = url.parse().unwrap();
+            assert!(named(false).check(&url).is_err(), "{url}");
+            assert!(named(true).check(&url).is_ok(), "{url}");
+        }
+        for (address, from_internet) in
+            [("10.0.0.1", false), ("127.0.0.1", false), ("fd00::1", false), ("1.1.1.1", true)]
+        {
+            let address: IpAddr = address.parse().unwrap();
+            assert_eq!(named(false).allows(address), from_internet, "{address}");
+            assert!(named(true).allows(address), "{address}");
+        }
+    }
+
+    #[cfg(feature = "oauth")]
+    #[tokio::test]
+    async fn where_a_server_is_shows_in_its_address_sec_20() {
+        for (url, private) in [
+            ("https://10.1.2.3/mcp", true),
+            ("https://[fd00::1]/mcp", true),
+            ("http://localhost:8080/mcp", true),
+            ("https://93.184.216.34/mcp", false),
+        ] {
+            assert_eq!(is_on_private_network(&url.parse().unwrap()).await, private, "{url}");
         }
     }
 }

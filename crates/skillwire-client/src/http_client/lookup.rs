@@ -63,4 +63,15 @@ mod tests {
         let error = CheckedLookup::new(Destinations::Public).call(name()).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
     }
+
+    #[tokio::test]
+    async fn a_name_that_leads_into_a_private_network_is_not_followed_for_a_server_outside_sec_20() {
+        let name = || "localhost".parse::<Name>().unwrap();
+        let lookup = |private_network| {
+            CheckedLookup::new(Destinations::Confidential { this_machine: false, private_network })
+        };
+        assert!(lookup(true).call(name()).await.is_ok());
+        let error = lookup(false).call(name()).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+    }
 }

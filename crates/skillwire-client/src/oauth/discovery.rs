@@ -33,7 +33,7 @@ pub(super) async fn discover(
 async fn resolve(server: &ServerUrl, options: &ClientOptions) -> Result<Discovered, Problem> {
     // Some services expect a key in the query, which the authorization server must not see.
     let address = server.reveal().split('?').next().unwrap_or_default();
-    let transport = Arc::new(Transport::new(address, options.connect_timeout)?);
+    let transport = Arc::new(Transport::new(address, options.connect_timeout).await?);
     let http = Arc::clone(&transport);
     let manager = AuthorizationManager::new_with_oauth_http_client(address, http).await;
     let manager = manager.map_err(|error| problem(&error, &transport))?;
@@ -60,9 +60,8 @@ fn check(metadata: &AuthorizationMetadata, transport: &Transport) -> Result<(), 
     ];
     for (name, address) in addresses {
         let Some(address) = address else { continue };
-        if !transport.may_reach(address) {
-            let clause = format!("its `{name}` is neither `https` nor on the server's own machine");
-            return Err(Problem::new(clause));
+        if let Err(reason) = transport.check(address) {
+            return Err(Problem::new(format!("its `{name}` is not used: {reason}")));
         }
     }
     Ok(())

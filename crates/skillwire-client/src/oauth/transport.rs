@@ -13,7 +13,7 @@ use super::Problem;
 use crate::{
     endpoint::Limits,
     error::ClientError,
-    http_client::{Destinations, HttpClient, Redirects, is_loopback},
+    http_client::{Destinations, HttpClient, Redirects, is_loopback, is_on_private_network},
 };
 
 /// The size limit for metadata, registrations and tokens.
@@ -32,12 +32,18 @@ pub(super) struct Transport {
 
 impl Transport {
     /// Creates the transport for a server, whose address must be `https` or on this machine.
-    pub(super) fn new(server: &str, connect_timeout: Duration) -> Result<Self, Problem> {
+    pub(super) async fn new(server: &str, connect_timeout: Duration) -> Result<Self, Problem> {
         let uri: Uri = server.parse().map_err(|_| Problem::new("the server's URL is malformed"))?;
-        // Other addresses may be on this machine only if the server is.
+        let private_network = is_on_private_network(&uri).await;
+        Self::within(&uri, private_network, connect_timeout)
+    }
+
+    /// Creates the transport for a server. Other addresses may be on this machine only if the
+    /// server is, and on a private network only if the server is on one.
+    fn within(uri: &Uri, private_network: bool, connect_timeout: Duration) -> Result<Self, Problem> {
         let this_machine = uri.host().is_some_and(is_loopback);
-        let destinations = Destinations::Confidential { this_machine };
-        destinations.check(&uri).map_err(|_| {
+        let destinations = Destinations::Confidential { this_machine, private_network };
+        destinations.check(uri).map_err(|_| {
             Problem::new("the server is not at an `https` URL")
                 .hint("A token that is sent over `http` can be read on the way.")
         })?;
@@ -45,9 +51,14 @@ impl Transport {
         Ok(Self { client, destinations, error_code: Mutex::default() })
     }
 
-    /// Tells whether a token or a user may be sent to an address.
-    pub(super) fn may_reach(&self, address: &str) -> bool {
-        address.parse().is_ok_and(|uri: Uri| self.destinations.check(&uri).is_ok())
+    /// Refuses an address that no token and no user may be sent to, with a clause about it.
+    pub(super) fn check(&self, address: &str) -> Result<(), &'static str> {
+        let uri: Uri = address.parse().map_err(|_| "it is malformed")?;
+        match self.destinations.check(&uri) {
+            Ok(()) => Ok(()),
+            Err(ClientError::Forbidden(reason)) => Err(reason),
+            Err(_) => Err("it may not be reached"),
+        }
     }
 
     /// Returns the error code of the authorization server's last refusal.
@@ -90,11 +101,25 @@ mod tests {
     #[test]
     fn a_token_is_not_sent_where_it_can_be_read_on_the_way() {
         let wait = Duration::from_secs(1);
-        assert!(Transport::new("http://skills.example.com/mcp", wait).is_err());
-        let outside = Transport::new("https://skills.example.com/mcp", wait).unwrap();
-        assert!(outside.may_reach("https://id.example.com/token"));
+        let within = |server: &str| Transport::within(&server.parse().unwrap(), false, wait);
+        assert!(within("http://skills.example.com/mcp").is_err());
+        let outside = within("https://skills.example.com/mcp").unwrap();
+        assert_eq!(outside.check("https://id.example.com/token"), Ok(()));
         for other in ["http://id.example.com/token", "https://localhost/token", "file:", ""] {
-            assert!(!outside.may_reach(other), "{other}");
+            assert!(outside.check(other).is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn an_authorization_server_on_a_private_network_is_for_servers_on_one_sec_20() {
+        let wait = Duration::from_secs(1);
+        let address = "https://10.0.0.1/token";
+        for (server, private_network) in
+            [("https://skills.example.com/mcp", false), ("https://10.0.0.2/mcp", true)]
+        {
+            let uri = server.parse().unwrap();
+            let transport = Transport::within(&uri, private_network, wait).unwrap();
+            assert_eq!(transport.check(address).is_ok(), private_network, "{server}");
         }
     }
 

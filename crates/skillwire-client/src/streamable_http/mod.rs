@@ -74,9 +74,10 @@ impl StreamableHttp {
         let url = headers::url(url)?;
         let destinations = match bearer {
             // A token of a login must not be readable on the way.
-            Some(_) => {
-                Destinations::Confidential { this_machine: url.host().is_some_and(is_loopback) }
-            }
+            Some(_) => Destinations::Confidential {
+                this_machine: url.host().is_some_and(is_loopback),
+                private_network: true,
+            },
             None => Destinations::Configured,
         };
         destinations
