@@ -28,6 +28,8 @@ pub enum EntrySource {
     /// A file did not match the previous entry. If a file does not match this entry either, the
     /// skill changes faster than the host can read it.
     Recovered,
+    /// It is the one that the user approved, because the server cannot be asked.
+    Remembered,
 }
 
 /// A skill as its origin lists it. Its content is unread, unverified and not approved.
@@ -87,13 +89,13 @@ impl ListedSkill {
     pub fn remembered(origin: Origin, approval: &Approval) -> Self {
         let entry = Arc::new(approval.content.entry());
         match approval.binding {
-            ApprovalBinding::Manifest => Self::new(origin, entry, EntrySource::Named),
+            ApprovalBinding::Manifest => Self::new(origin, entry, EntrySource::Remembered),
             ApprovalBinding::FirstSeen(dialect) => {
                 let offer = SkillOffer {
                     complete: true,
                     ..SkillOffer::new(dialect, FetchRoute::Resources)
                 };
-                Self::settled(origin, entry, Arc::new(offer), EntrySource::Named)
+                Self::settled(origin, entry, Arc::new(offer), EntrySource::Remembered)
             }
         }
     }

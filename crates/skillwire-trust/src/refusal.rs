@@ -347,6 +347,12 @@ impl Refusal {
 }
 
 impl Reason {
+    /// Tells whether the server could not be reached at all, so that it said nothing about the
+    /// skill.
+    pub fn is_server_away(self) -> bool {
+        matches!(self, Self::ServerUnreachable | Self::ServerTimeout)
+    }
+
     /// Tells whether a server answered, but with other content than it lists.
     pub fn is_about_content(self) -> bool {
         matches!(

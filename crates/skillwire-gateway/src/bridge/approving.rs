@@ -30,7 +30,16 @@ impl Bridge {
         }
         // The view may be out of date. The server is asked for the entry before the call is refused,
         // and before the user is shown content that the server may no longer have.
-        let now = self.host().refresh(skill).await?;
+        let now = match self.host().refresh(skill).await {
+            Ok(now) => now,
+            // What the user approved may be used while its server is away.
+            Err(refusal) if refusal.reason.is_server_away() => {
+                self.note_trouble(skill.id(), &refusal);
+                let cached = self.host().cached_approval(skill.id()).ok_or(refusal)?;
+                return Ok(self.host().approved(&cached)?);
+            }
+            Err(refusal) => return Err(refusal.into()),
+        };
         if now.entry() != skill.entry() {
             self.look_again();
         }

@@ -95,9 +95,7 @@ impl Bridge {
                 }
                 Ok(())
             }
-            Err(refusal)
-                if matches!(refusal.reason, Reason::ServerUnreachable | Reason::ServerTimeout) =>
-            {
+            Err(refusal) if refusal.reason.is_server_away() => {
                 self.note_trouble(skill.id(), &refusal);
                 Ok(())
             }

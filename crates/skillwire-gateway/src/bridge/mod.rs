@@ -33,7 +33,7 @@ use skillwire_engine::{
     offer::{Interrupt, Invocation, Items, ListChanges, Offer, PromptReply, ToolReply, Typing},
 };
 use skillwire_host::{Discovered, Host, context::boundary::Boundaries};
-use skillwire_trust::{Handle, Reason, Refusal, SkillId};
+use skillwire_trust::{Handle, Refusal, SkillId};
 use tokio::{
     runtime,
     sync::{Notify, watch},
@@ -194,7 +194,7 @@ impl Bridge {
 
     /// Lists a server again that could not be reached, so that `list_skills` mentions the failure.
     pub(crate) fn note_trouble(&self, skill: &SkillId, refusal: &Refusal) {
-        if matches!(refusal.reason, Reason::ServerUnreachable | Reason::ServerTimeout)
+        if refusal.reason.is_server_away()
             && let Some(label) = skill.origin.server()
             && let Some(server) = self.0.servers.all().iter().find(|it| it.label() == label)
         {

@@ -392,5 +392,5 @@ fn is_absence(refusal: &Refusal) -> bool {
 
 /// Tells whether the server does not respond at all, so that other requests are useless.
 fn is_silence(refusal: &Refusal) -> bool {
-    matches!(refusal.reason, Reason::ServerTimeout | Reason::ServerUnreachable)
+    refusal.reason.is_server_away()
 }

@@ -206,14 +206,19 @@ impl Host {
         if refusal.class() != Class::Unreachable || self.inner.offline {
             return refusal;
         }
-        let record = self.inner.records.get(skill).ok().flatten();
-        let approval =
-            record.and_then(|record| record.approval).filter(|approval| !approval.revoked);
-        let is_cached = approval.is_some_and(|approval| {
-            let listed = ListedSkill::remembered(skill.origin.clone(), &approval);
-            self.headings(&listed.into()).is_some()
-        });
-        if is_cached { refusal.remedy(Remedy::LoadOffline(skill.clone())) } else { refusal }
+        match self.cached_approval(skill) {
+            Some(_) => refusal.remedy(Remedy::LoadOffline(skill.clone())),
+            None => refusal,
+        }
+    }
+
+    /// Returns a skill as the user approved it, if the cache has its `SKILL.md`, without asking its
+    /// server.
+    pub fn cached_approval(&self, skill: &SkillId) -> Option<ListedSkill> {
+        let record = self.inner.records.get(skill).ok().flatten()?;
+        let approval = record.approval.filter(|approval| !approval.revoked)?;
+        let listed = ListedSkill::remembered(skill.origin.clone(), &approval);
+        self.headings(&listed.clone().into()).map(|_| listed)
     }
 
     async fn resolve_now(&self, handle: &Handle) -> Result<ListedSkill, Refusal> {

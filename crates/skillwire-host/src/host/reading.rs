@@ -140,8 +140,11 @@ impl Host {
             });
             return read.map(|file| FetchedFile { file, is_new: false });
         }
-        // Pinned files are fetched again, so that the host notices a change.
-        let may_be_cached = !held.integrity().is_first_seen() || self.inner.offline;
+        // Pinned files are fetched again, so that the host notices a change, unless the server is
+        // known to be away.
+        let may_be_cached = !held.integrity().is_first_seen()
+            || self.inner.offline
+            || held.source() == EntrySource::Remembered;
         if may_be_cached && let Some(verified) = self.cached(skill, file) {
             return Ok(FetchedFile { file: verified, is_new: false });
         }
@@ -157,7 +160,12 @@ impl Host {
         let verified = match fetched {
             Ok(verified) => verified,
             Err(refusal) if held.integrity().is_first_seen() => {
-                return Err(self.pin_broken(skill, refusal)?);
+                // While the server is away, what the user approved may be used.
+                let cached = || self.cached(skill, file).filter(|_| refusal.reason.is_server_away());
+                match cached() {
+                    Some(cached) => return Ok(FetchedFile { file: cached, is_new: false }),
+                    None => return Err(self.pin_broken(skill, refusal)?),
+                }
             }
             Err(refusal) => return Err(self.recover(held, refusal).await),
         };

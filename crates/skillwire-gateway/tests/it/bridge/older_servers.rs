@@ -1,9 +1,17 @@
 //! Skills of older servers in a bridge: approved elsewhere, loaded, and passed on.
 
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
 use serde_json::json;
 use skillwire_host::Host;
-use skillwire_testkit::{HostileServer, OlderDialect};
-use skillwire_trust::{Grants, Handle};
+use skillwire_testkit::{HostileServer, OlderDialect, ScriptedReply};
+use skillwire_trust::{Budgets, Grants, Handle, MemoryCache, Policy};
 
 use super::support::{Bridged, done, endpoint, label, refused, text, yes};
 
@@ -107,5 +115,44 @@ async fn changed_content_of_an_older_server_is_neither_loaded_nor_passed_on_p_01
         let code = refused(&client.call("load_skill", load).await);
         assert_eq!(code, "changed", "{older:?}");
         client.until_listed(&[]).await;
+    }
+}
+
+#[tokio::test]
+async fn an_approved_skill_of_an_older_server_loads_while_its_server_is_away_p_01() {
+    for older in [
+        OlderDialect::IndexOfArchives,
+        OlderDialect::Sep2076,
+        OlderDialect::Skilljack,
+        OlderDialect::PlainResources,
+    ] {
+        let is_away = Arc::new(AtomicBool::new(false));
+        let mut server = HostileServer::with_dialect(older);
+        for method in ["resources/list", "resources/read", "skills/list", "skills/get"] {
+            let is_away = Arc::clone(&is_away);
+            server = server.on(method, move |_, _| match is_away.load(Ordering::SeqCst) {
+                true => ScriptedReply::Never,
+                false => ScriptedReply::Honest,
+            });
+        }
+        let budgets = Budgets { answer_time: Duration::from_secs(1), ..Budgets::default() };
+        let policy = Policy { budgets, ..Policy::default() };
+        let host = Host::builder().policy(policy).cache(MemoryCache::default()).build();
+        host.add_server(label("acme"), endpoint(&server));
+        host.allow_legacy_discovery(&label("acme")).unwrap();
+        approve(&host, "acme:refunds").await;
+        let bridged = Bridged::over(host);
+        bridged.settled(&["acme:refunds"]).await;
+        let mut client = bridged.modern(false);
+        let load = json!({ "name": "acme:refunds" });
+        let before = done(&client.call("load_skill", load.clone()).await).to_owned();
+        done(&client.call("unload_skill", load.clone()).await);
+        is_away.store(true, Ordering::SeqCst);
+        let while_away = client.call("load_skill", load.clone()).await;
+        let body = |text: &str| text.contains("# Refunds");
+        assert!(body(&before) && body(done(&while_away)), "{older:?}: {while_away}");
+        bridged.bridge.host().revoke(bridged.bridge.host().open_windows()[0].skill()).unwrap();
+        let withdrawn = client.call("load_skill", load).await;
+        assert!(refused(&withdrawn).starts_with("server_"), "{older:?}: {withdrawn}");
     }
 }
