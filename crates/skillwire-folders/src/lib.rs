@@ -12,7 +12,10 @@ mod precedence;
 mod skill;
 mod walk;
 
-use std::path::Path;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use skillwire_core::{
     Code, Finding, Level, Resources, Scheme, Strictness, agent_folders::READ_FOLDERS, limits,
@@ -54,6 +57,9 @@ pub struct Discovery {
     pub findings: Vec<Finding>,
     /// Whether the folders hold more than is read.
     pub is_cut: bool,
+    /// The directories that links in the folders lead to, without symbolic links. A caller that
+    /// watches the folders should watch these as well.
+    pub behind_links: BTreeSet<PathBuf>,
 }
 
 impl Discovery {
@@ -106,7 +112,7 @@ fn discover_within(
             Base::new(Origin::Project, limits).read(base, &mut discovery);
         }
         Some((base, ProjectTrust::Untrusted)) => {
-            for found in found_in(base, limits, &mut discovery) {
+            for found in search(base, limits, &mut discovery).found {
                 discovery.gated.push(GatedSkill { path: found.segments.join("/") });
             }
         }
@@ -122,14 +128,15 @@ fn discover_within(
     discovery
 }
 
-fn found_in(base: &Path, limits: Limits, discovery: &mut Discovery) -> Vec<Found> {
+/// Searches the folders of a base, and adds what is to be said about them.
+fn search<'a>(base: &'a Path, limits: Limits, discovery: &mut Discovery) -> Walk<'a> {
     let mut walk = Walk::new(base, limits);
     for folder in READ_FOLDERS {
         walk.folder(folder);
     }
     discovery.findings.append(&mut walk.findings);
     discovery.is_cut |= walk.is_cut;
-    walk.found
+    walk
 }
 
 /// Reads the skills of one base.
@@ -148,7 +155,9 @@ impl Base {
     }
 
     fn read(mut self, base: &Path, discovery: &mut Discovery) {
-        for found in found_in(base, self.limits, discovery) {
+        let Walk { found, mut behind_links, .. } = search(base, self.limits, discovery);
+        discovery.behind_links.append(&mut behind_links);
+        for found in found {
             if self.limits.bytes == 0 {
                 let message = "There is more in these folders than is read; the rest is left out.";
                 let finding = Finding::new(Code::TooManyBytes, found.segments.join("/"), message)

@@ -380,6 +380,9 @@ fn links_are_followed_inside_the_base_only_and_once_hst_119() {
     assert_eq!(handles(&discovery), ["local:pdf", "local:mine"]);
     assert_eq!(codes(&discovery), ["symlink-not-scanned"]);
     assert!(body(&discovery.skills[1]).contains("name: mine"));
+    let real = fs::canonicalize(home.path()).unwrap();
+    let behind = [".agents/skills", "src/mine"].map(|path| real.join(path));
+    assert!(discovery.behind_links.iter().eq(&behind), "{:?}", discovery.behind_links);
 }
 
 #[cfg(unix)]

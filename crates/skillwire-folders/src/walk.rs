@@ -32,6 +32,8 @@ pub(super) struct Walk<'a> {
     left: usize,
     seen: BTreeSet<PathBuf>,
     pub(super) found: Vec<Found>,
+    /// The directories that links lead to, without symbolic links.
+    pub(super) behind_links: BTreeSet<PathBuf>,
     pub(super) findings: Vec<Finding>,
     /// Whether the folders hold more than was looked at.
     pub(super) is_cut: bool,
@@ -39,8 +41,16 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     pub(super) fn new(base: &'a Path, limits: Limits) -> Self {
-        let (seen, found, findings) = (BTreeSet::new(), Vec::new(), Vec::new());
-        Self { base, limits, left: 0, seen, found, findings, is_cut: false }
+        Self {
+            base,
+            limits,
+            left: 0,
+            seen: BTreeSet::new(),
+            found: Vec::new(),
+            behind_links: BTreeSet::new(),
+            findings: Vec::new(),
+            is_cut: false,
+        }
     }
 
     /// Searches one folder, given relative to the base.
@@ -104,7 +114,12 @@ impl<'a> Walk<'a> {
                     self.too_deep(&inner);
                     true
                 }
-                Some(real) => self.visit(&real, &inner, depth + 1),
+                Some(real) => {
+                    if real != path {
+                        self.behind_links.insert(real.clone());
+                    }
+                    self.visit(&real, &inner, depth + 1)
+                }
                 None => true,
             }
         })

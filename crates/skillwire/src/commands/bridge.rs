@@ -1,6 +1,7 @@
 //! `skillwire bridge`: the skills of all origins for a client that knows tools and prompts.
 
 mod configured_servers;
+mod skill_folders;
 
 use std::{io::Write as _, sync::Arc, time::Duration};
 
@@ -14,7 +15,7 @@ use skillwire_source::{FolderChanges, FolderWatcher, ScanRequest, watch_skill_fo
 use skillwire_state::Configured;
 use tokio::net::TcpListener;
 
-use self::configured_servers::ConfiguredServers;
+use self::{configured_servers::ConfiguredServers, skill_folders::FollowedSkillFolders};
 use super::{Outcome, host::lock, serve::signals};
 use crate::{
     args::BridgeArgs,
@@ -183,24 +184,21 @@ fn watch(
     settings: &HostSettings,
     bridge: &Bridge,
     configured: &Configured,
-) -> Vec<FolderWatcher> {
+) -> (FollowedSkillFolders, [FolderWatcher; 2]) {
     let approvals = {
         let bridge = bridge.clone();
         watch_skill_folders(vec![bridge::real(&settings.approvals())], move |_| bridge.look_again())
             .0
     };
-    let folders = {
-        let bridge = bridge.clone();
-        let folders = SkillFolders::new(settings, args.origins);
-        let on_news = move |_: FolderChanges| {
-            bridge.set_folders(folders.read());
-        };
-        watch_skill_folders(bridge::skill_folders(settings, args.origins.trust_project), on_news).0
-    };
+    let folders = FollowedSkillFolders::start(
+        bridge.clone(),
+        SkillFolders::new(settings, args.origins),
+        bridge::skill_folders(settings, args.origins.trust_project),
+    );
     let servers = {
         let mut following = ConfiguredServers::new(bridge.clone(), settings.servers(), configured);
         let state = bridge::real(&settings.state());
         watch_skill_folders(vec![state], move |_: FolderChanges| following.read_again()).0
     };
-    vec![approvals, folders, servers]
+    (folders, [approvals, servers])
 }

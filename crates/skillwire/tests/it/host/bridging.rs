@@ -78,6 +78,29 @@ async fn a_skill_that_is_put_into_a_folder_becomes_known() {
     bridge.close().await.assert_exit(0);
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_change_behind_a_link_in_a_folder_becomes_known_rs_02() {
+    let user = TestUser::new();
+    user.home.skill("work/notes");
+    user.home.skill("work/team/first");
+    user.home.directory(".agents/skills");
+    for name in ["notes", "team"] {
+        let link = user.home.join(&format!(".agents/skills/{name}"));
+        std::os::unix::fs::symlink(user.home.join(&format!("work/{name}")), link).unwrap();
+    }
+    let mut bridge = StdioServer::start(user.command(&["bridge"]));
+    until_listing(&mut bridge, |text| text.contains("local:notes:") && text.contains("first:")).await;
+    user.home.file(
+        "work/notes/SKILL.md",
+        "---\nname: notes\ndescription: Use when linked texts change.\n---\n",
+    );
+    until_listing(&mut bridge, |text| text.contains("linked texts change")).await;
+    user.home.skill("work/team/second");
+    until_listing(&mut bridge, |text| text.contains("second:")).await;
+    bridge.close().await.assert_exit(0);
+}
+
 #[tokio::test]
 async fn over_http_it_wants_a_token_and_a_loopback_address() {
     let user = TestUser::new();
