@@ -37,9 +37,11 @@ impl Destinations {
         let private = is_loopback(host) || is_private(host);
         match self {
             Self::Confidential { this_machine: true, .. } if known && is_loopback(host) => Ok(()),
-            Self::Confidential { private_network: false, .. } if encrypted && private => Err(
-                ClientError::Forbidden("it is an address of a private network, and the server is not"),
-            ),
+            Self::Confidential { private_network: false, .. } if encrypted && private => {
+                Err(ClientError::Forbidden(
+                    "it is an address of a private network, and the server is not",
+                ))
+            }
             Self::Confidential { .. } if encrypted && !is_loopback(host) => Ok(()),
             Self::Confidential { .. } => {
                 Err(ClientError::Forbidden("it is neither `https` nor on the server's own machine"))
@@ -222,7 +224,9 @@ mod tests {
         ] {
             let url: Uri = url.parse().unwrap();
             let may_reach = |this_machine| {
-                Destinations::Confidential { this_machine, private_network: true }.check(&url).is_ok()
+                Destinations::Confidential { this_machine, private_network: true }
+                    .check(&url)
+                    .is_ok()
             };
             assert_eq!((may_reach(false), may_reach(true)), (from_outside, from_inside), "{url}");
         }
@@ -230,8 +234,10 @@ mod tests {
 
     #[test]
     fn a_server_of_the_internet_names_no_address_of_a_private_network_sec_20() {
-        let named = |private_network| Destinations::Confidential { this_machine: false, private_network };
-        for url in ["https://10.0.0.1/token", "https://[fd00::1]/token", "https://169.254.169.254/"] {
+        let named =
+            |private_network| Destinations::Confidential { this_machine: false, private_network };
+        for url in ["https://10.0.0.1/token", "https://[fd00::1]/token", "https://169.254.169.254/"]
+        {
             let url: Uri = url.parse().unwrap();
             assert!(named(false).check(&url).is_err(), "{url}");
             assert!(named(true).check(&url).is_ok(), "{url}");

@@ -65,7 +65,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_that_leads_into_a_private_network_is_not_followed_for_a_server_outside_sec_20() {
+    async fn a_name_that_leads_into_a_private_network_is_not_followed_for_a_server_outside_sec_20()
+    {
         let name = || "localhost".parse::<Name>().unwrap();
         let lookup = |private_network| {
             CheckedLookup::new(Destinations::Confidential { this_machine: false, private_network })

@@ -23,9 +23,9 @@ use hyper_util::{
 };
 use tokio::time::timeout;
 
-use self::lookup::CheckedLookup;
 #[cfg(feature = "oauth")]
 pub(crate) use self::address::is_on_private_network;
+use self::lookup::CheckedLookup;
 pub(crate) use self::{
     address::{Destinations, is_loopback, is_private, is_same_origin, resolve},
     body::{BodyChunks, collect},

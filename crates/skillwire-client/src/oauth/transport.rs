@@ -40,7 +40,11 @@ impl Transport {
 
     /// Creates the transport for a server. Other addresses may be on this machine only if the
     /// server is, and on a private network only if the server is on one.
-    fn within(uri: &Uri, private_network: bool, connect_timeout: Duration) -> Result<Self, Problem> {
+    fn within(
+        uri: &Uri,
+        private_network: bool,
+        connect_timeout: Duration,
+    ) -> Result<Self, Problem> {
         let this_machine = uri.host().is_some_and(is_loopback);
         let destinations = Destinations::Confidential { this_machine, private_network };
         destinations.check(uri).map_err(|_| {

@@ -161,7 +161,8 @@ impl Host {
             Ok(verified) => verified,
             Err(refusal) if held.integrity().is_first_seen() => {
                 // While the server is away, what the user approved may be used.
-                let cached = || self.cached(skill, file).filter(|_| refusal.reason.is_server_away());
+                let cached =
+                    || self.cached(skill, file).filter(|_| refusal.reason.is_server_away());
                 match cached() {
                     Some(cached) => return Ok(FetchedFile { file: cached, is_new: false }),
                     None => return Err(self.pin_broken(skill, refusal)?),

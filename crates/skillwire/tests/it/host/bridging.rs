@@ -90,7 +90,8 @@ async fn a_change_behind_a_link_in_a_folder_becomes_known_rs_02() {
         std::os::unix::fs::symlink(user.home.join(&format!("work/{name}")), link).unwrap();
     }
     let mut bridge = StdioServer::start(user.command(&["bridge"]));
-    until_listing(&mut bridge, |text| text.contains("local:notes:") && text.contains("first:")).await;
+    until_listing(&mut bridge, |text| text.contains("local:notes:") && text.contains("first:"))
+        .await;
     user.home.file(
         "work/notes/SKILL.md",
         "---\nname: notes\ndescription: Use when linked texts change.\n---\n",
