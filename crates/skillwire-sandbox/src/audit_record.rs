@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use skillwire_core::Digest;
 
 use crate::{
     job::ScriptJob,
@@ -19,6 +20,8 @@ pub fn run_record(job: &ScriptJob, result: Result<&RunOutcome, &str>) -> Value {
         "interpreter": job.interpreter().to_string(),
         "variables": job.variables().collect::<Vec<_>>(),
         "network": job.destinations().iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "inputs": inputs_record(job),
+        "roots": job.readable_roots(),
         "limits": limits_record(job.limits()),
     });
     match result {
@@ -32,6 +35,22 @@ pub fn run_record(job: &ScriptJob, result: Result<&RunOutcome, &str>) -> Value {
         Err(why) => record["outcome"] = format!("not run: {why}").into(),
     }
     record
+}
+
+/// The most inputs that a record names.
+const MAX_RECORDED_INPUTS: usize = 32;
+
+/// Names the inputs with the digests of their contents, so that a log tells which file a script saw.
+fn inputs_record(job: &ScriptJob) -> Value {
+    let named = job.inputs().iter().take(MAX_RECORDED_INPUTS).map(|input| {
+        json!({
+            "path": input.path.as_str(),
+            "bytes": input.bytes.len(),
+            "digest": Digest::of(&input.bytes),
+            "writable": input.writable,
+        })
+    });
+    json!({ "count": job.inputs().len(), "files": named.collect::<Vec<_>>() })
 }
 
 fn limits_record(limits: &RunLimits) -> Value {

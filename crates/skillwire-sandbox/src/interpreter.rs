@@ -105,13 +105,14 @@ pub enum ScriptInterpreter {
     Program {
         /// The script's language.
         language: ScriptLanguage,
-        /// The program's absolute path, with links resolved.
+        /// The program's absolute path. Links are resolved, unless it is the program of a virtual
+        /// environment, which is recognised by the path that it is started by.
         program: PathBuf,
         /// Options from the script's first line.
         options: Vec<String>,
-        /// The directory that must be visible to the script as well, because the program does not
-        /// lie in the system's directories.
-        root: Option<PathBuf>,
+        /// The directories that must be visible to the script as well, because they hold the program
+        /// or its packages and are not the system's.
+        roots: Vec<PathBuf>,
     },
     /// None: the script is a statically linked program.
     Static,
@@ -161,6 +162,7 @@ pub enum InterpreterError {
 #[derive(Debug, Clone, Default)]
 pub struct InterpreterFinder {
     named: BTreeMap<ScriptLanguage, PathBuf>,
+    environments: BTreeMap<ScriptLanguage, (PathBuf, Vec<PathBuf>)>,
 }
 
 impl InterpreterFinder {
@@ -179,6 +181,23 @@ impl InterpreterFinder {
             .flatten()
             .ok_or_else(|| InterpreterError::NotAProgram(program.to_owned()))?;
         self.named.insert(language, real);
+        Ok(())
+    }
+
+    /// Uses the program of a virtual environment for a language. It is started by this very path, and
+    /// scripts can read the named directories: the environment and the installation it was made
+    /// from.
+    pub fn use_environment(
+        &mut self,
+        language: ScriptLanguage,
+        program: &Path,
+        roots: Vec<PathBuf>,
+    ) -> Result<(), InterpreterError> {
+        if !program.is_absolute() || resolve_executable(program).is_none() {
+            return Err(InterpreterError::NotAProgram(program.to_owned()));
+        }
+        let roots = roots.into_iter().filter(|root| !is_in_system(root)).collect();
+        self.environments.insert(language, (program.to_owned(), roots));
         Ok(())
     }
 
@@ -208,8 +227,12 @@ impl InterpreterFinder {
                 None => return Err(InterpreterError::Unknown(shown())),
             },
         };
+        if let Some((program, roots)) = self.environments.get(&language).cloned() {
+            return Ok(ScriptInterpreter::Program { language, program, options, roots });
+        }
         let (program, root) = self.program(language)?;
-        Ok(ScriptInterpreter::Program { language, program, options, root })
+        let roots = root.into_iter().collect();
+        Ok(ScriptInterpreter::Program { language, program, options, roots })
     }
 
     /// The program for a language, and the directory that must be visible besides the system's.
@@ -272,7 +295,14 @@ fn first_line(bytes: &[u8]) -> Option<(&str, Vec<String>)> {
         // `-S` only tells `env` to split what follows, which happens here anyway.
         program = base_name(words.find(|word| *word != "-S")?);
     }
-    Some((program, words.filter(|word| !word.contains('\0')).map(str::to_owned).collect()))
+    let options: Vec<String> =
+        words.filter(|word| !word.contains('\0')).map(str::to_owned).collect();
+    // `uv run --script` starts Python with the packages that the script itself lists. The caller
+    // installs them before the run; inside there is neither `uv` nor a network.
+    if program == "uv" && options.first().is_some_and(|option| option == "run") {
+        return Some(("python3", Vec::new()));
+    }
+    Some((program, options))
 }
 
 fn base_name(path: &str) -> &str {
@@ -323,6 +353,7 @@ mod tests {
             ("#!/usr/bin/env -S python3 -u\nx", "python3", vec!["-u"]),
             ("#! /bin/bash -eu\n", "bash", vec!["-eu"]),
             ("#!node", "node", vec![]),
+            ("#!/usr/bin/env -S uv run --script\n", "python3", vec![]),
         ] {
             let (found, with) = first_line(line.as_bytes()).unwrap();
             assert_eq!((found, with), (program, options.into_iter().map(str::to_owned).collect()));

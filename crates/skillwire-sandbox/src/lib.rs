@@ -109,10 +109,10 @@ pub use self::{
         AvailableIsolation, IsolationPolicy, IsolationTier, IsolationUnavailable,
         MissingRequirement,
     },
-    job::{InvalidJob, JobFile, ScriptJob},
+    job::{InputFile, InvalidJob, JobFile, ScriptJob},
     limits::RunLimits,
     outcome::{
         AggregateEnforcement, OutputFile, OutputText, ResourceUsage, RunEnd, RunOutcome, StopReason,
     },
-    sandbox::{RunError, RunProgress, Sandbox},
+    sandbox::{OutputStream, RunError, RunObserver, RunProgress, Sandbox},
 };

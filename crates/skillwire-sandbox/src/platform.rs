@@ -20,7 +20,7 @@ mod supported {
             supervisor::{HelperPool, RunFailure},
         },
         outcome::RunOutcome,
-        sandbox::{RunError, RunProgress},
+        sandbox::{RunError, RunObserver},
     };
 
     pub(crate) fn run_helper() -> ExitCode {
@@ -54,9 +54,9 @@ mod supported {
         job: &ScriptJob,
         tier: IsolationTier,
         cancel: &CancelHandle,
-        on_progress: &mut dyn FnMut(&RunProgress),
+        observer: &mut dyn RunObserver,
     ) -> Result<RunOutcome, RunError> {
-        match supervisor.run(job, tier, cancel, on_progress) {
+        match supervisor.run(job, tier, cancel, observer) {
             Ok(finished) => Ok(finished.outcome),
             Err(RunFailure::Isolation { what, why, hint }) => {
                 let missing =
@@ -78,7 +78,7 @@ mod unsupported {
         isolation::{IsolationPolicy, IsolationTier, IsolationUnavailable, MissingRequirement},
         job::ScriptJob,
         outcome::{AggregateEnforcement, RunOutcome},
-        sandbox::{RunError, RunProgress},
+        sandbox::{RunError, RunObserver},
     };
 
     pub(crate) fn run_helper() -> ExitCode {
@@ -124,7 +124,7 @@ mod unsupported {
         _: &ScriptJob,
         tier: IsolationTier,
         _: &CancelHandle,
-        _: &mut dyn FnMut(&RunProgress),
+        _: &mut dyn RunObserver,
     ) -> Result<RunOutcome, RunError> {
         Err(IsolationUnavailable::one(missing(tier)).into())
     }

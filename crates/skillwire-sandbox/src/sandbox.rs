@@ -24,6 +24,44 @@ pub struct RunProgress {
     pub output_bytes: usize,
 }
 
+/// One of a script's two output streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputStream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// What a caller does with news about a run that is under way. The run waits for each call.
+pub trait RunObserver {
+    /// Is called many times a second.
+    fn progress(&mut self, _: &RunProgress) {}
+
+    /// Whether [`output`](Self::output) is called. Asked once, before the run.
+    fn wants_output(&self) -> bool {
+        false
+    }
+
+    /// Is called with text as the script writes it: valid UTF-8 without control sequences. The
+    /// outcome holds the beginning of it as well.
+    fn output(&mut self, _: OutputStream, _: &str) {}
+}
+
+/// Does nothing with news.
+pub(crate) struct NoObserver;
+
+impl RunObserver for NoObserver {}
+
+/// Passes on how far a run is, and nothing else.
+struct ProgressObserver<'a>(&'a mut dyn FnMut(&RunProgress));
+
+impl RunObserver for ProgressObserver<'_> {
+    fn progress(&mut self, progress: &RunProgress) {
+        (self.0)(progress);
+    }
+}
+
 /// Why a job was not run, or has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -181,24 +219,35 @@ impl Sandbox {
     /// `on_progress` is called many times a second while the script runs. The helper takes its own
     /// namespaces apart after this returns; [`wait_for_cleanup`](Self::wait_for_cleanup) waits for
     /// that.
-    #[tracing::instrument(
-        level = "debug",
-        skip_all,
-        fields(script = %job.script, tier = tracing::field::Empty),
-        err(level = "debug")
-    )]
     pub fn run(
         &self,
         job: &ScriptJob,
         cancel: &CancelHandle,
         on_progress: &mut dyn FnMut(&RunProgress),
     ) -> Result<RunOutcome, RunError> {
+        self.run_observed(job, cancel, &mut ProgressObserver(on_progress))
+    }
+
+    /// Does what [`run`](Self::run) does, and tells the observer what the script writes as it
+    /// comes.
+    #[tracing::instrument(
+        level = "debug",
+        skip_all,
+        fields(script = %job.script, tier = tracing::field::Empty),
+        err(level = "debug")
+    )]
+    pub fn run_observed(
+        &self,
+        job: &ScriptJob,
+        cancel: &CancelHandle,
+        observer: &mut dyn RunObserver,
+    ) -> Result<RunOutcome, RunError> {
         let tier = self.isolation()?.tier;
         tracing::Span::current().record("tier", tracing::field::display(tier));
         if tier < IsolationTier::Full && !job.destinations().is_empty() {
             return Err(RunError::NetworkNeedsFull);
         }
-        let result = platform::run(self.supervisor(), job, tier, cancel, on_progress);
+        let result = platform::run(self.supervisor(), job, tier, cancel, observer);
         match &result {
             Ok(outcome) => tracing::debug!(end = %outcome.end, "the script ended"),
             // The cached answer was true once and is no longer.

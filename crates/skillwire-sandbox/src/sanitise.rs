@@ -13,12 +13,10 @@ use crate::outcome::OutputText;
 pub(crate) fn text(bytes: &[u8], most: usize, more: bool) -> OutputText {
     let truncated = more || bytes.len() > most;
     let kept = &bytes[..bytes.len().min(most)];
-    let kept = String::from_utf8_lossy(kept);
     let mut text = String::with_capacity(kept.len());
-    let mut state = EscapeState::Plain;
-    for c in kept.chars() {
-        state = state.after(c, &mut text);
-    }
+    let mut cleaner = TextCleaner::default();
+    cleaner.push(kept, &mut text);
+    cleaner.finish(&mut text);
     // A byte that is not UTF-8 became a replacement character of three bytes.
     while text.len() > most {
         text.pop();
@@ -26,9 +24,58 @@ pub(crate) fn text(bytes: &[u8], most: usize, more: bool) -> OutputText {
     OutputText { text, truncated }
 }
 
+/// Cleans text that arrives in pieces. A character or a control sequence may be split between two.
+#[derive(Debug, Default)]
+pub(crate) struct TextCleaner {
+    state: EscapeState,
+    /// The beginning of a character whose other bytes have not arrived.
+    partial: Vec<u8>,
+}
+
+impl TextCleaner {
+    /// Adds what may be shown of these bytes to the text.
+    pub(crate) fn push(&mut self, bytes: &[u8], text: &mut String) {
+        self.partial.extend_from_slice(bytes);
+        let bytes = std::mem::take(&mut self.partial);
+        let whole = bytes.len() - incomplete_tail(&bytes);
+        for c in String::from_utf8_lossy(&bytes[..whole]).chars() {
+            self.state = self.state.after(c, text);
+        }
+        self.partial = bytes[whole..].to_vec();
+    }
+
+    /// Adds what stands for a character that never became whole.
+    pub(crate) fn finish(&mut self, text: &mut String) {
+        for c in String::from_utf8_lossy(&std::mem::take(&mut self.partial)).chars() {
+            self.state = self.state.after(c, text);
+        }
+    }
+}
+
+/// How many bytes at the end are the beginning of a character that could still become whole.
+fn incomplete_tail(bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    loop {
+        match std::str::from_utf8(rest) {
+            Ok(_) => return 0,
+            Err(error) => match error.error_len() {
+                Some(invalid) => rest = &rest[error.valid_up_to() + invalid..],
+                None => return rest.len() - error.valid_up_to(),
+            },
+        }
+    }
+}
+
+/// A file name or path without characters that act on a terminal, end a line or cannot be seen.
+/// Each of them becomes `_`.
+pub(crate) fn name(text: &str) -> String {
+    text.chars().map(|c| if CharClasses::ALL.contains(c) { '_' } else { c }).collect()
+}
+
 /// Where in a terminal control sequence the next character stands.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 enum EscapeState {
+    #[default]
     Plain,
     /// After an escape character.
     Escape,
@@ -68,13 +115,17 @@ impl EscapeState {
     }
 }
 
-/// What is left out of a script's output. Emoji and several scripts are made of joiners and
-/// variation selectors, so these stay.
+/// What is left out of a script's output. Emoji and several scripts are made of joiners and the
+/// first sixteen variation selectors, so these stay.
 const HIDDEN: CharClasses =
     CharClasses::ALL.without(CharClass::Joiner).without(CharClass::VariationSelector);
 
+/// Variation selectors that ordinary text does not need. There are 240 of them, so a sequence can
+/// carry any bytes past a reader.
+const SUPPLEMENTARY_SELECTORS: std::ops::RangeInclusive<char> = '\u{e0100}'..='\u{e01ef}';
+
 fn is_visible(c: char) -> bool {
-    c == '\t' || !HIDDEN.contains(c)
+    c == '\t' || (!HIDDEN.contains(c) && !SUPPLEMENTARY_SELECTORS.contains(&c))
 }
 
 #[cfg(test)]
@@ -108,6 +159,31 @@ mod tests {
         for kept in ["", "Größe\n\t大きさ 👩\u{200d}💻\n", "C:\\dir [ok] 100%"] {
             assert_eq!(clean(kept.as_bytes()), kept);
         }
+    }
+
+    #[test]
+    fn text_in_pieces_is_cleaned_as_if_it_came_at_once() {
+        let written =
+            "Größe 👩\u{200d}💻 \u{1b}[31mred\u{1b}]0;title\u{7}x\u{1b}]open\nend".as_bytes();
+        let mut invalid = written.to_vec();
+        invalid.extend([0xff, 0xe2, 0x82]);
+        for bytes in [written, &invalid] {
+            for size in 1..bytes.len() {
+                let mut cleaner = TextCleaner::default();
+                let mut text = String::new();
+                bytes.chunks(size).for_each(|piece| cleaner.push(piece, &mut text));
+                cleaner.finish(&mut text);
+                assert_eq!(text, clean(bytes), "in pieces of {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn hidden_bytes_reach_neither_names_nor_text_b_12() {
+        assert_eq!(clean("a\u{e0100}b\u{e01ef}c\u{fe0f}".as_bytes()), "abc\u{fe0f}");
+        let written = "a\nb\u{1b}[2Jc\u{202e}d\u{e0041}e\u{e0100}f\u{200b}/g.txt";
+        assert_eq!(name(written), "a_b_[2Jc_d_e_f_/g.txt");
+        assert_eq!(name("Größe 大きさ.csv"), "Größe 大きさ.csv");
     }
 
     #[test]

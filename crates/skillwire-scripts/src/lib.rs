@@ -24,6 +24,7 @@
 //! ```
 
 mod audit;
+mod inputs;
 mod output_store;
 mod reply;
 mod rules;
@@ -41,6 +42,7 @@ pub use skillwire_sandbox::{
 pub use skillwire_source::{PathPatterns, Skill};
 
 pub use self::{
+    inputs::{InputError, InputSource, UserInputs},
     output_store::{OUTPUT_SCHEME, OutputRetention, OutputStore, RetainedFile},
     rules::{ExecutionRule, ExecutionRules},
     run_queue::{QueueFull, QueueLimits},

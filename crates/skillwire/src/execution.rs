@@ -90,6 +90,24 @@ pub(crate) fn sentence(text: &str) -> String {
     format!("{first}{}.", chars.as_str())
 }
 
+/// The audit record of a run that starts, on one line.
+pub(crate) fn started_detail(script: &str, digest: &Digest, job: &ScriptJob) -> String {
+    let mut detail = run_record(job, Err("it starts"));
+    detail["outcome"] = "started".into();
+    detail["asked_by"] = "user".into();
+    detail["script"] = script.into();
+    detail["script_digest"] = json!(digest);
+    detail.to_string()
+}
+
+/// The audit record of a request that did not become a job, on one line.
+pub(crate) fn refused_detail(script: &str, failure: &Failure) -> String {
+    let reason = anstream::adapter::strip_str(&failure.to_string()).to_string();
+    let reason: String = reason.lines().next().unwrap_or_default().chars().take(512).collect();
+    json!({ "asked_by": "user", "script": script, "outcome": format!("not run: {reason}") })
+        .to_string()
+}
+
 /// The audit record of a run, on one line.
 pub(crate) fn audit_detail(
     asked_by: &str,

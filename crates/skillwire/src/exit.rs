@@ -28,6 +28,31 @@ pub(crate) enum Exit {
     Internal = 70,
 }
 
+/// What `run` adds to its own exit codes, so that they can be told from most of a script's.
+const BESIDE_SCRIPTS: u8 = 100;
+
+/// The exit code of a process: one of the program's own, or that of a script which it ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ExitStatus(u8);
+
+impl ExitStatus {
+    /// The exit code of a script.
+    pub(crate) fn of_script(code: u8) -> Self {
+        Self(code)
+    }
+
+    /// The exit code of `run` itself, if the script was not run or has no exit code of its own.
+    pub(crate) fn beside_scripts(exit: Exit) -> Self {
+        Self(if exit == Exit::Ok { 0 } else { exit as u8 + BESIDE_SCRIPTS })
+    }
+}
+
+impl From<Exit> for ExitStatus {
+    fn from(exit: Exit) -> Self {
+        Self(exit as u8)
+    }
+}
+
 /// The table for `--help`.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
@@ -40,10 +65,12 @@ Exit codes:
    6  ambiguous name
    7  server unreachable or protocol error
    8  declined by limit or policy
-  70  internal error";
+  70  internal error
+`run` ends with the exit code of the script. Its own codes are these and 100, such as 104; 128 and N if
+signal N ended the script.";
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+impl From<ExitStatus> for ExitCode {
+    fn from(ExitStatus(code): ExitStatus) -> Self {
+        Self::from(code)
     }
 }

@@ -57,6 +57,12 @@ pub(super) enum HelperReply {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct JobSpec {
     pub(super) files: Vec<FileSpec>,
+    /// Copies of the caller's files for the working folder. Their contents follow those of `files`.
+    pub(super) inputs: Vec<InputSpec>,
+    /// Paths in the skill that lead to folders of packages.
+    pub(super) packages: Vec<(String, PathBuf)>,
+    /// Directories that the script can read besides the system's.
+    pub(super) roots: Vec<PathBuf>,
     pub(super) program: ScriptProgram,
     /// The words that follow the script's path on its command line.
     pub(super) words: Vec<String>,
@@ -74,7 +80,7 @@ pub(super) struct JobSpec {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum ScriptProgram {
     /// An interpreter with its options; `script` is a path in the skill.
-    Interpreter { path: PathBuf, options: Vec<String>, script: String, root: Option<PathBuf> },
+    Interpreter { path: PathBuf, options: Vec<String>, script: String },
     /// The script itself, by its path in the skill.
     Static(String),
 }
@@ -93,6 +99,14 @@ impl ScriptProgram {
 pub(super) struct FileSpec {
     pub(super) path: String,
     pub(super) size: usize,
+}
+
+/// An input's path in the working folder, and how many bytes of content follow the message for it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct InputSpec {
+    pub(super) path: String,
+    pub(super) size: usize,
+    pub(super) writable: bool,
 }
 
 /// What a helper tells the supervisor.

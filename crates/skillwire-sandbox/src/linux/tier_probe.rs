@@ -14,6 +14,7 @@ use crate::{
     isolation::{IsolationTier, MissingRequirement},
     job::{JobFile, ScriptJob},
     outcome::RunEnd,
+    sandbox::NoObserver,
 };
 
 /// A script that succeeds only where it can do what scripts need, and nothing else.
@@ -49,7 +50,7 @@ pub(crate) fn probe(
     let cancel = CancelHandle::new().map_err(|error| {
         missing("an event descriptor", error.to_string(), "Raise the limit on open files.")
     })?;
-    let finished = match supervisor.run(&job, tier, &cancel, &mut |_| {}) {
+    let finished = match supervisor.run(&job, tier, &cancel, &mut NoObserver) {
         Ok(finished) => finished,
         Err(RunFailure::Isolation { what, why, hint }) => return Err(missing(what, why, hint)),
         Err(RunFailure::Exec(error)) => {

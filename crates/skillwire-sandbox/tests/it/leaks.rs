@@ -36,10 +36,12 @@ fn no_variable_and_no_descriptor_leaks() {
         assert!(!output.contains(SECRET) && !output.contains("API_TOKEN"), "{case:?}: {output}");
         assert!(!output.contains("open "), "{case:?}: {output}");
         assert!(output.contains("terminal failed"), "{case:?}: {output}");
-        for name in ["PATH", "HOME", "TMPDIR", "LANG", "LC_CTYPE", "SKILL_DIR", "OUTPUT_DIR"] {
+        for name in
+            ["PATH", "HOME", "TMPDIR", "LANG", "LC_CTYPE", "SKILL_DIR", "OUTPUT_DIR", "PYTHONPATH"]
+        {
             assert!(output.contains(&format!("'{name}': ")), "{name}, {case:?}: {output}");
         }
         let variables = output.lines().next().unwrap().matches("': '").count();
-        assert_eq!(variables, 7, "{case:?}: {output}");
+        assert_eq!(variables, 8, "{case:?}: {output}");
     }
 }

@@ -14,39 +14,104 @@ pub(crate) struct IsolationArgs {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct RunArgs {
     /// `LABEL:NAME`, `LABEL:PATH/NAME`, `LABEL:URI`, or a name that only one skill has.
     pub(crate) handle: String,
-    /// The script's path in the skill, such as `scripts/report.py`.
-    pub(crate) script: String,
-    /// Arguments for the script, passed on unchanged.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
-    pub(crate) words: Vec<String>,
+    /// The script's path in the skill, such as `scripts/report.py`, and the script's own arguments.
+    ///
+    /// Nothing after the script's path is an option of this command. An argument that names a file
+    /// of yours gives the script a copy of it.
+    // One list: clap would otherwise take options between the script and its first word.
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "SCRIPT [ARGS]"
+    )]
+    command: Vec<String>,
+    /// Give the script a copy of this file or folder in its working folder, called NAME or as you
+    /// wrote it; may be repeated.
+    #[arg(long, value_name = "PATH[:NAME]", help_heading = FILES)]
+    pub(crate) input: Vec<String>,
+    /// Let the script change this file: it works on a copy, which replaces the file when the script
+    /// succeeds; may be repeated.
+    #[arg(long, value_name = "FILE", help_heading = FILES)]
+    pub(crate) edit: Vec<String>,
+    /// Copy no file only because an argument names it.
+    #[arg(long, help_heading = FILES)]
+    pub(crate) no_auto_input: bool,
+    /// Put the files that the script leaves in its working folder into this folder, new or empty.
+    #[arg(long, value_name = "DIR", help_heading = FILES)]
+    pub(crate) output: Option<PathBuf>,
     /// Pass standard input on to the script, up to a megabyte.
-    #[arg(long)]
+    #[arg(long, help_heading = FILES)]
     pub(crate) stdin: bool,
     /// Let the script see this variable of your environment; may be repeated.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = GRANTS)]
     pub(crate) env: Vec<String>,
     /// Let the script connect to this destination and no other; may be repeated.
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", help_heading = GRANTS)]
     pub(crate) network: Vec<String>,
-    /// Put the files that the script leaves in `$OUTPUT_DIR` into this folder, new or empty.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) output: Option<PathBuf>,
     /// How long the script may take, in seconds [default: 30].
-    #[arg(long, value_name = "SECONDS")]
-    pub(crate) timeout: Option<u64>,
+    #[arg(long, alias = "timeout", value_name = "SECONDS", help_heading = LIMITS)]
+    pub(crate) time: Option<u64>,
+    /// How much processor time its processes may use together, in seconds [default: 20].
+    #[arg(long, value_name = "SECONDS", help_heading = LIMITS)]
+    pub(crate) cpu: Option<u64>,
+    /// How much memory its processes may hold together, such as `2G`; a plain number is in MiB
+    /// [default: 512M].
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = LIMITS)]
+    pub(crate) memory: Option<u64>,
+    /// How much it may write to its working folder, and to its temporary folder [default: 32M].
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = LIMITS)]
+    pub(crate) disk: Option<u64>,
+    /// How many files it may make in each of them [default: 1024].
+    #[arg(long, value_name = "NUMBER", help_heading = LIMITS)]
+    pub(crate) files: Option<u64>,
     /// Use this program for a language: `python`, `bash`, `sh` or `node`; may be repeated.
-    #[arg(long, value_name = "LANGUAGE=PROGRAM")]
+    #[arg(long, value_name = "LANGUAGE=PROGRAM", help_heading = ENVIRONMENT)]
     pub(crate) interpreter: Vec<String>,
     #[command(flatten)]
     pub(crate) isolation: IsolationArgs,
+    /// Print nothing but what the script writes, and errors.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
     /// Print the outcome as JSON.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) origins: super::OriginArgs,
+}
+
+const FILES: &str = "Files";
+const GRANTS: &str = "Grants";
+const LIMITS: &str = "Limits";
+const ENVIRONMENT: &str = "Interpreters and packages";
+
+impl RunArgs {
+    /// The script's path in the skill.
+    pub(crate) fn script(&self) -> &str {
+        self.command.first().map_or("", String::as_str)
+    }
+
+    /// The script's own arguments.
+    pub(crate) fn words(&self) -> &[String] {
+        self.command.get(1..).unwrap_or_default()
+    }
+}
+
+/// Reads a size in bytes; a plain number is in MiB.
+fn size(text: &str) -> Result<u64, String> {
+    let unit = text.trim_end_matches(['B', 'b']).trim_end_matches(['i', 'I']);
+    let (number, unit) = match unit.chars().next_back() {
+        Some('k' | 'K') => (&unit[..unit.len() - 1], 1 << 10),
+        Some('m' | 'M') => (&unit[..unit.len() - 1], 1 << 20),
+        Some('g' | 'G') => (&unit[..unit.len() - 1], 1 << 30),
+        _ => (unit, 1 << 20),
+    };
+    let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    bytes.ok_or_else(|| "write a number of MiB, or a size such as 512M or 2G".to_owned())
 }
 
 #[derive(Debug, Args)]
@@ -72,4 +137,25 @@ pub(crate) struct ScriptRule {
     pub(crate) timeout: Option<u64>,
     /// How much memory they may hold, in MiB.
     pub(crate) memory: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_in_mebibytes_or_in_the_unit_that_was_written() {
+        for (text, bytes) in [
+            ("512", 512 << 20),
+            ("512M", 512 << 20),
+            ("2G", 2 << 30),
+            ("2GiB", 2 << 30),
+            ("64k", 64 << 10),
+        ] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "M", "-1", "1T", "1.5G", "99999999999999999999", "18446744073709551615G"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
 }

@@ -71,9 +71,13 @@ pub(crate) enum Command {
     /// Run a script of an approved skill in isolation.
     ///
     /// The skill must be approved with `--exec`. A private copy of its verified files is run with no
-    /// network, no variables of yours and bounded time, memory and space; where this machine cannot
-    /// isolate it, it is not run.
-    Run(RunArgs),
+    /// network, no variables and files of yours but those you name, and bounded time, memory and
+    /// space; where this machine cannot isolate it, it is not run.
+    ///
+    /// The script's exit code is the exit code of this command. If the script was not run, or was
+    /// stopped, the exit code is 100 and the number of the reason in `skillwire --help`.
+    #[command(override_usage = "skillwire run [OPTIONS] <HANDLE> <SCRIPT> [ARGS]...")]
+    Run(Box<RunArgs>),
     /// Show how scripts can be isolated on this machine, and what is missing.
     Doctor(DoctorArgs),
     /// Pack a skill into one archive, with the same bytes every time.

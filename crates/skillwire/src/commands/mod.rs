@@ -24,7 +24,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::{
     args::{Cli, Command},
-    exit::Exit,
+    exit::{Exit, ExitStatus},
     failure::Failure,
     prose,
 };
@@ -33,7 +33,7 @@ use crate::{
 pub(crate) type Outcome = Result<Exit, Failure>;
 
 /// Runs the command that the user typed and returns its exit code.
-pub(crate) fn run() -> Exit {
+pub(crate) fn run() -> ExitStatus {
     let parsed = Cli::command().try_get_matches();
     let parsed = parsed.and_then(|typed| Ok((Cli::from_arg_matches(&typed)?, typed)));
     let (cli, typed) = match parsed {
@@ -41,22 +41,32 @@ pub(crate) fn run() -> Exit {
         Err(error) => {
             // clap reports `--help` and `--version` as errors, too. A closed pipe is ignored.
             let _ = error.print();
-            return if error.use_stderr() { Exit::Usage } else { Exit::Ok };
+            let is_run = std::env::args_os().nth(1).is_some_and(|name| name == RUN);
+            return own_exit(is_run, if error.use_stderr() { Exit::Usage } else { Exit::Ok });
         }
     };
     let name = typed.subcommand_name().unwrap_or_default();
+    let is_run = name == RUN;
     let outcome = cli.command.check_built_in(name).and_then(|()| dispatch(cli.command));
     outcome.unwrap_or_else(|failure| {
         if !failure.is_silent() {
             // If standard error is closed as well, there is no other place to report to.
             let _ = writeln!(prose::stderr(), "{failure}");
         }
-        failure.exit()
+        own_exit(is_run, failure.exit())
     })
 }
 
-fn dispatch(command: Command) -> Outcome {
-    match command {
+/// The command whose exit code is that of another program.
+const RUN: &str = "run";
+
+/// The exit code of a command that ended for a reason of its own.
+fn own_exit(is_run: bool, exit: Exit) -> ExitStatus {
+    if is_run { ExitStatus::beside_scripts(exit) } else { exit.into() }
+}
+
+fn dispatch(command: Command) -> Result<ExitStatus, Failure> {
+    let outcome = match command {
         Command::New(args) => new::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Watch(args) => watch::run(&args),
@@ -72,10 +82,11 @@ fn dispatch(command: Command) -> Outcome {
         #[cfg(feature = "bridge")]
         Command::Bridge(args) => bridge::run(&args),
         #[cfg(all(feature = "host", feature = "execute"))]
-        Command::Run(args) => execute::run::run(&args),
+        Command::Run(args) => return execute::run::run(&args),
         #[cfg(feature = "execute")]
         Command::Doctor(args) => execute::doctor::run(&args),
         #[cfg(not(all(feature = "bridge", feature = "host", feature = "execute")))]
         missing => unreachable!("{missing:?} was refused, as it is not built in"),
-    }
+    };
+    outcome.map(ExitStatus::from)
 }

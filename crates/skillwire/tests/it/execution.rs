@@ -29,9 +29,9 @@ fn skills() -> SkillFolder {
 async fn a_script_runs_only_with_a_grant_for_exactly_this_content_hst_71() {
     let (user, skills) = (TestUser::new(), skills());
     user.add_folder_server("acme", &skills).await;
-    user.run(&["run", "acme:refunds", "scripts/calc.py"]).await.assert_exit(4);
+    user.run(&["run", "acme:refunds", "scripts/calc.py"]).await.assert_exit(104);
     user.approve("acme:refunds").await;
-    let ran = user.run(&["run", "acme:refunds", "scripts/calc.py"]).await.assert_exit(4);
+    let ran = user.run(&["run", "acme:refunds", "scripts/calc.py"]).await.assert_exit(104);
     assert!(ran.stderr.contains("--exec` grants it."), "{}", ran.stderr);
     user.run_ok(&["approve", "acme:refunds", "--exec", "--yes"]).await;
     let ran =
@@ -54,7 +54,7 @@ async fn a_script_runs_only_with_a_grant_for_exactly_this_content_hst_71() {
     assert!(line["content"].as_str().unwrap().starts_with("sha256:"), "{line}");
     // One more byte revokes the grant.
     skills.file("refunds/references/new.md", "x");
-    user.run(&["run", "acme:refunds", "scripts/calc.py"]).await.assert_exit(4);
+    user.run(&["run", "acme:refunds", "scripts/calc.py"]).await.assert_exit(104);
 }
 
 #[tokio::test]
@@ -62,19 +62,19 @@ async fn what_a_script_does_decides_how_the_command_ends() {
     let (user, skills) = (TestUser::new(), skills());
     user.add_folder_server("acme", &skills).await;
     user.run_ok(&["approve", "acme:refunds", "--exec", "--yes"]).await;
-    let ran = user.run(&["run", "acme:refunds", "scripts/calc.py", "4"]).await.assert_exit(1);
+    let ran = user.run(&["run", "acme:refunds", "scripts/calc.py", "4"]).await.assert_exit(4);
     assert!(ran.stderr.contains("The script exited with 4."), "{}", ran.stderr);
     let ran = user
         .run(&["run", "--timeout", "1", "acme:refunds", "scripts/slow.py"])
         .await
-        .assert_exit(8);
+        .assert_exit(108);
     assert!(ran.stderr.contains("it took too long"), "{}", ran.stderr);
     user.run(&["run", "acme:refunds", "scripts/secret.py"]).await.assert_exit(1);
-    user.run(&["run", "acme:refunds", "scripts/none.py"]).await.assert_exit(2);
-    user.run(&["run", "acme:refunds", "../../etc/passwd"]).await.assert_exit(2);
+    user.run(&["run", "acme:refunds", "scripts/none.py"]).await.assert_exit(102);
+    user.run(&["run", "acme:refunds", "../../etc/passwd"]).await.assert_exit(102);
     user.run(&["run", "--env", "NOT_SET_ANYWHERE", "acme:refunds", "scripts/calc.py"])
         .await
-        .assert_exit(2);
+        .assert_exit(102);
     let mut granted = user.command(&[
         "run",
         "--env",

@@ -15,6 +15,7 @@ mod manifest;
 mod matrix;
 mod new;
 mod pipes;
+mod running;
 mod serve;
 mod server_runs;
 mod support;

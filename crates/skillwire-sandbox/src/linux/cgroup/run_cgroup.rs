@@ -110,7 +110,7 @@ pub(super) fn try_creating(delegated: &DelegatedCgroup) -> io::Result<()> {
 /// In the full tier the folders of a run and the skill itself lie in memory, which counts for the
 /// cgroup.
 fn bounds(controllers: &[&str], job: &ScriptJob) -> Vec<(&'static str, String)> {
-    let limits = job.limits();
+    let limits = &job.limits_with_inputs();
     let skill: usize = job.files.iter().map(|file| file.bytes.len().next_multiple_of(4096)).sum();
     let folders = limits.folder_bytes.saturating_mul(2).saturating_add(skill as u64);
     let memory = limits.memory_bytes.saturating_add(folders).saturating_add(OVERHEAD_BYTES);

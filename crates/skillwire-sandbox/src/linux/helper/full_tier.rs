@@ -20,9 +20,7 @@ use rustix::{
 };
 
 use super::{
-    super::helper_protocol::{
-        AtStep as _, HelperReport, IsolationStep, ScriptProgram, StepFailure, send,
-    },
+    super::helper_protocol::{AtStep as _, HelperReport, IsolationStep, StepFailure, send},
     ReceivedJob, landlock, mounts, output_collector, privileges,
     process::{close_streams, die_with_parent, exit, fork, own_pidfd, wait_or_hang_up},
     report_failure, rlimits,
@@ -99,18 +97,13 @@ fn first_process(
     // script use TCP only if this was done.
     let proxy_port =
         if spec.network { Some(listen(control).at(IsolationStep::Network)?) } else { None };
-    let program_root = match &spec.program {
-        ScriptProgram::Interpreter { root, .. } => root.as_deref(),
-        ScriptProgram::Static(_) => None,
-    };
-    let notes = mounts::enter_root(job, program_root).at(IsolationStep::Mounts)?;
+    let notes = mounts::enter_root(job).at(IsolationStep::Mounts)?;
     // This process has the script's user id and holds the control socket and the skill in memory. A
     // process that is not dumpable cannot be traced or read through `/proc` by others of its user.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .at(IsolationStep::Capabilities)?;
     privileges::drop_capabilities().at(IsolationStep::Capabilities)?;
-    landlock::confine(&path_rules(program_root, &spec.program, proxy_port))
-        .at(IsolationStep::Landlock)?;
+    landlock::confine(&path_rules(&spec.roots, proxy_port)).at(IsolationStep::Landlock)?;
     if spec.network {
         SyscallFilter::new(FilterProfile::OwnNamespaces { tcp: true })
             .and_then(|filter| filter.apply())
@@ -131,8 +124,7 @@ fn first_process(
     let script = script.start(&set_limits)?;
     close_streams().at(IsolationStep::Wait)?;
     let status = wait_for_all(script).at(IsolationStep::Wait)?;
-    output_collector::report_end(control, paths.output, &spec.limits, status)
-        .at(IsolationStep::Wait)
+    output_collector::report_end(control, paths.output, job, status).at(IsolationStep::Wait)
 }
 
 /// Waits for the script, kills everything that it left behind, and waits for that as well.
@@ -172,16 +164,11 @@ fn kill_all_others() {
 /// What may be opened in the new root, which holds little else. These rules stand behind the
 /// mounts: a flaw in one of the two is not enough to write to the system or to execute a file of
 /// the script's own.
-fn path_rules(
-    program_root: Option<&Path>,
-    program: &ScriptProgram,
-    port: Option<u16>,
-) -> landlock::PathRules {
+fn path_rules(roots: &[PathBuf], port: Option<u16>) -> landlock::PathRules {
     let mut execute = visible_paths::real_system_directories();
-    execute.extend(program_root.map(Path::to_owned));
-    if let ScriptProgram::Static(script) = program {
-        execute.push(Path::new("/skill").join(script));
-    }
+    execute.extend(roots.iter().cloned());
+    // Scripts call each other. All of them are content that was approved, and read-only.
+    execute.push(PathBuf::from("/skill"));
     landlock::PathRules {
         execute,
         // Everything in the new root was put there for the script.

@@ -49,6 +49,8 @@ struct ReceivedJob {
     spec: JobSpec,
     /// The contents of the skill's files, in the order of the spec.
     contents: Vec<Vec<u8>>,
+    /// The contents of the inputs, in the order of the spec.
+    inputs: Vec<Vec<u8>>,
 }
 
 /// Runs the fork server, which gets its requests over standard input.
@@ -127,13 +129,11 @@ fn receive_job(control: &UnixStream) -> io::Result<Option<ReceivedJob>> {
     rustix::stdio::dup2_stdout(stdout)?;
     rustix::stdio::dup2_stderr(stderr)?;
     let mut socket = control;
-    let contents = spec
-        .files
-        .iter()
-        .map(|file| {
-            let mut bytes = vec![0; file.size];
-            socket.read_exact(&mut bytes).map(|()| bytes)
-        })
-        .collect::<Result<_, _>>()?;
-    Ok(Some(ReceivedJob { spec, contents }))
+    let mut content = |size: usize| {
+        let mut bytes = vec![0; size];
+        socket.read_exact(&mut bytes).map(|()| bytes)
+    };
+    let contents = spec.files.iter().map(|file| content(file.size)).collect::<Result<_, _>>()?;
+    let inputs = spec.inputs.iter().map(|input| content(input.size)).collect::<Result<_, _>>()?;
+    Ok(Some(ReceivedJob { spec, contents, inputs }))
 }

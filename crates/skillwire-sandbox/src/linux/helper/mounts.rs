@@ -27,8 +27,9 @@ use rustix::{
 use super::{ReceivedJob, visible_paths};
 use crate::{job::ScriptJob, limits::RunLimits};
 
-/// Where the new root is put together. It hides the folder only in this mount namespace.
-const BUILD_FOLDER: &str = "/tmp";
+/// Where the new root may be put together: the first folder that exists. It is hidden only in this
+/// mount namespace. What a job is given may lie below `/tmp`, so that comes last.
+const BUILD_FOLDERS: [&str; 3] = ["/sys", "/mnt", "/tmp"];
 
 /// Room in the root for directories and generated files besides the skill's. The root is read-only
 /// when a script runs, so this only bounds mistakes of our own.
@@ -46,8 +47,10 @@ pub(super) fn prepare_root() -> io::Result<()> {
     let parts = BindMounts::of_system()?;
     let size = ScriptJob::MAX_BYTES + ROOT_EXTRA_BYTES;
     let root = tmpfs(size, ROOT_FILES, "755", MountAttrFlags::empty())?;
-    attach(&root, Path::new(BUILD_FOLDER))?;
-    std::env::set_current_dir(BUILD_FOLDER)?;
+    let folder = BUILD_FOLDERS.iter().map(Path::new).find(|folder| folder.is_dir());
+    let folder = folder.ok_or(io::ErrorKind::NotFound)?;
+    attach(&root, folder)?;
+    std::env::set_current_dir(folder)?;
     write_system_files()?;
     parts.attach()
 }
@@ -56,13 +59,12 @@ pub(super) fn prepare_root() -> io::Result<()> {
 ///
 /// Runs in the first process of the process namespace, because `/proc` shows the namespace of the
 /// process that mounts it.
-pub(super) fn enter_root(
-    job: &ReceivedJob,
-    program_root: Option<&Path>,
-) -> io::Result<Vec<String>> {
+pub(super) fn enter_root(job: &ReceivedJob) -> io::Result<Vec<String>> {
     write_skill(job, Path::new("skill"))?;
-    BindMounts::of_job(job, program_root)?.attach()?;
+    // Before the job's own parts, some of which may lie below `/tmp`.
     mount_script_folders(&job.spec.limits)?;
+    BindMounts::of_job(job)?.attach()?;
+    write_inputs(job, Path::new("output"))?;
     let notes = mount_proc();
     // Puts the old root on top of the new one and takes it away from there. A `chroot` would leave
     // the old root mounted, and a process with an open directory of it could walk back.
@@ -81,7 +83,7 @@ pub(super) fn enter_root(
     Ok(notes)
 }
 
-/// Writes the skill's files. Only the script itself may be executed.
+/// Writes the skill's files, and links to its packages. Scripts and static programs may be executed.
 pub(super) fn write_skill(job: &ReceivedJob, folder: &Path) -> io::Result<()> {
     make_folder(folder, 0o755)?;
     for (file, bytes) in job.spec.files.iter().zip(&job.contents) {
@@ -89,8 +91,29 @@ pub(super) fn write_skill(job: &ReceivedJob, folder: &Path) -> io::Result<()> {
         if let Some(parent) = path.parent().filter(|parent| *parent != folder) {
             make_folder(parent, 0o755)?;
         }
-        let mode = if file.path == job.spec.program.script() { 0o555 } else { 0o444 };
-        write_file(&path, bytes, mode)?;
+        let is_program = file.path == job.spec.program.script()
+            || bytes.starts_with(b"#!")
+            || bytes.starts_with(b"\x7fELF");
+        write_file(&path, bytes, if is_program { 0o555 } else { 0o444 })?;
+    }
+    for (at, target) in &job.spec.packages {
+        let link = folder.join(at);
+        if let Some(parent) = link.parent() {
+            make_folder(parent, 0o755)?;
+        }
+        symlink(target, link)?;
+    }
+    Ok(())
+}
+
+/// Writes copies of the caller's files into the working folder.
+pub(super) fn write_inputs(job: &ReceivedJob, folder: &Path) -> io::Result<()> {
+    for (input, bytes) in job.spec.inputs.iter().zip(&job.inputs) {
+        let path = folder.join(&input.path);
+        if let Some(parent) = path.parent() {
+            make_folder(parent, 0o755)?;
+        }
+        write_file(&path, bytes, if input.writable { 0o644 } else { 0o444 })?;
     }
     Ok(())
 }
@@ -154,12 +177,13 @@ impl BindMounts {
         Ok(parts)
     }
 
-    /// What only some jobs get: certificates, and an interpreter outside of the system's
+    /// What only some jobs get: certificates, and interpreters and packages outside of the system's
     /// directories.
-    fn of_job(job: &ReceivedJob, program_root: Option<&Path>) -> io::Result<Self> {
+    fn of_job(job: &ReceivedJob) -> io::Result<Self> {
         let certificates: &[&str] =
             if job.spec.network { &visible_paths::CERTIFICATES } else { &[] };
-        Self::read_only(certificates.iter().map(Path::new).chain(program_root))
+        let roots = job.spec.roots.iter().map(PathBuf::as_path);
+        Self::read_only(certificates.iter().map(Path::new).chain(roots))
     }
 
     /// Copies the paths that exist and are not links.

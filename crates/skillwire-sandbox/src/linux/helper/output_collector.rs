@@ -6,8 +6,9 @@
 //! devices are never read.
 
 use std::{
+    collections::HashMap,
     fs::File,
-    io::{self, Read as _, Write as _},
+    io::{self, Read as _, Seek as _, Write as _},
     os::{fd::AsFd as _, unix::net::UnixStream},
     path::Path,
 };
@@ -18,7 +19,10 @@ use rustix::{
 };
 use skillwire_core::RelPath;
 
-use super::super::helper_protocol::{FileSpec, HelperReport, KernelUsage, send};
+use super::{
+    super::helper_protocol::{FileSpec, HelperReport, KernelUsage, send},
+    ReceivedJob,
+};
 use crate::limits::RunLimits;
 
 /// How deep folders are followed.
@@ -29,7 +33,9 @@ const MAX_PATH: usize = 1024;
 
 /// Files that were collected, and how many entries were not.
 #[derive(Default)]
-struct CollectedFiles {
+struct CollectedFiles<'a> {
+    /// The inputs by their paths. Those that are unchanged are not collected.
+    inputs: HashMap<&'a str, &'a [u8]>,
     files: Vec<(String, Vec<u8>)>,
     bytes: u64,
     skipped: u64,
@@ -39,10 +45,15 @@ struct CollectedFiles {
 pub(super) fn report_end(
     control: &UnixStream,
     output: &Path,
-    limits: &RunLimits,
+    job: &ReceivedJob,
     status: WaitStatus,
 ) -> io::Result<()> {
-    let mut collected = CollectedFiles::default();
+    let limits = &job.spec.limits;
+    let inputs = job.spec.inputs.iter().map(|input| input.path.as_str());
+    let mut collected = CollectedFiles {
+        inputs: inputs.zip(job.inputs.iter().map(Vec::as_slice)).collect(),
+        ..CollectedFiles::default()
+    };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(CWD, output, flags, Mode::empty()) {
         Ok(folder) => collected.add_folder(&File::from(folder), "", 0, limits),
@@ -64,7 +75,7 @@ pub(super) fn report_end(
     files.iter().try_for_each(|(_, bytes)| control.write_all(bytes))
 }
 
-impl CollectedFiles {
+impl CollectedFiles<'_> {
     fn add_folder(&mut self, folder: &File, prefix: &str, depth: usize, limits: &RunLimits) {
         let Ok(entries) = Dir::read_from(folder) else {
             self.skipped += 1;
@@ -101,6 +112,9 @@ impl CollectedFiles {
     }
 
     fn add_file(&mut self, file: File, path: String, limits: &RunLimits) {
+        if self.inputs.get(path.as_str()).is_some_and(|input| has_content(&file, input)) {
+            return;
+        }
         let room = limits.folder_bytes.saturating_sub(self.bytes);
         let mut bytes = Vec::new();
         let fits = self.files.len() < limits.output_files
@@ -113,6 +127,14 @@ impl CollectedFiles {
             self.skipped += 1;
         }
     }
+}
+
+/// Whether a file has exactly this content. Reads it from its beginning, and leaves it there.
+fn has_content(mut file: &File, content: &[u8]) -> bool {
+    let mut bytes = Vec::new();
+    let most = content.len() as u64 + 1;
+    let same = file.take(most).read_to_end(&mut bytes).is_ok() && bytes == content;
+    file.rewind().is_ok() && same
 }
 
 /// What the kernel counted for the children that are gone.

@@ -16,9 +16,7 @@ use rustix::process::DumpableBehavior;
 
 use super::{
     super::{
-        helper_protocol::{
-            AtStep as _, HelperReport, IsolationStep, ScriptProgram, StepFailure, send,
-        },
+        helper_protocol::{AtStep as _, HelperReport, IsolationStep, StepFailure, send},
         scratch_folder,
     },
     ReceivedJob, landlock, mounts, output_collector, privileges,
@@ -72,6 +70,7 @@ pub(super) fn run(
 ) -> Result<(), StepFailure> {
     let RunFolders { skill, output, temporary, .. } = folders;
     mounts::write_skill(job, skill).at(IsolationStep::Scratch)?;
+    mounts::write_inputs(job, output).at(IsolationStep::Scratch)?;
     let paths = ScriptPaths { skill, output, temporary, proxy_port: None };
     let helper = own_pidfd().at(IsolationStep::Fork)?;
     let Some(script) = fork().at(IsolationStep::Fork)? else {
@@ -88,7 +87,7 @@ pub(super) fn run(
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .at(IsolationStep::Wait)?;
     let Some(status) = wait_or_hang_up(script, control)? else { return Ok(()) };
-    output_collector::report_end(control, output, &job.spec.limits, status).at(IsolationStep::Wait)
+    output_collector::report_end(control, output, job, status).at(IsolationStep::Wait)
 }
 
 /// Puts all layers in place, in the process that becomes the script. The module documentation of
@@ -104,7 +103,7 @@ fn confine(
     // undoing this: without a process namespace nothing else would end it.
     die_with_parent(helper).at(IsolationStep::Fork)?;
     privileges::drop_capabilities().at(IsolationStep::Capabilities)?;
-    landlock::confine(&path_rules(&spec.program, paths)).at(IsolationStep::Landlock)?;
+    landlock::confine(&path_rules(&spec.roots, paths)).at(IsolationStep::Landlock)?;
     let pid = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
     let filter = SyscallFilter::new(FilterProfile::SharedNamespaces { pid });
     filter.and_then(|filter| filter.apply()).at(IsolationStep::Seccomp)?;
@@ -115,12 +114,11 @@ fn confine(
     send(control, &HelperReport::Started { notes: Vec::new() }, &[]).at(IsolationStep::Exec)
 }
 
-fn path_rules(program: &ScriptProgram, paths: &ScriptPaths<'_>) -> landlock::PathRules {
+fn path_rules(roots: &[PathBuf], paths: &ScriptPaths<'_>) -> landlock::PathRules {
     let mut execute = visible_paths::real_system_directories();
-    match program {
-        ScriptProgram::Interpreter { root, .. } => execute.extend(root.clone()),
-        ScriptProgram::Static(script) => execute.push(paths.skill.join(script)),
-    }
+    execute.extend(roots.iter().cloned());
+    // Scripts call each other. All of them are content that was approved, and read-only.
+    execute.push(paths.skill.to_owned());
     let mut read: Vec<PathBuf> = visible_paths::CONFIGURATION.iter().map(PathBuf::from).collect();
     read.push(paths.skill.to_owned());
     landlock::PathRules {

@@ -2,7 +2,7 @@
 
 use std::{
     cell::Cell,
-    ffi::{CString, OsStr, c_char, c_int, c_void},
+    ffi::{CString, OsStr, OsString, c_char, c_int, c_void},
     io,
     os::unix::ffi::OsStrExt as _,
     path::Path,
@@ -124,8 +124,9 @@ extern "C" fn become_script(argument: *mut c_void) -> c_int {
 /// The whole environment of the script. Nothing of the caller's environment is in it but what was
 /// granted.
 fn variables(spec: &JobSpec, paths: &ScriptPaths<'_>) -> io::Result<Vec<CString>> {
+    let path = search_path(&spec.program);
     let own = [
-        ("PATH", OsStr::new("/usr/local/bin:/usr/bin:/bin")),
+        ("PATH", path.as_os_str()),
         ("HOME", paths.temporary.as_os_str()),
         ("TMPDIR", paths.temporary.as_os_str()),
         // Text is UTF-8. For everything else the `C` locale, which needs no files.
@@ -133,6 +134,8 @@ fn variables(spec: &JobSpec, paths: &ScriptPaths<'_>) -> io::Result<Vec<CString>
         ("LC_CTYPE", OsStr::new("C.UTF-8")),
         ("SKILL_DIR", paths.skill.as_os_str()),
         ("OUTPUT_DIR", paths.output.as_os_str()),
+        // Scripts import modules by their path from the top of the skill.
+        ("PYTHONPATH", paths.skill.as_os_str()),
     ];
     let granted = spec.environment.iter().map(|(name, value)| (name.as_str(), OsStr::new(value)));
     let proxy = paths.proxy_port.map(|port| format!("http://127.0.0.1:{port}"));
@@ -140,6 +143,21 @@ fn variables(spec: &JobSpec, paths: &ScriptPaths<'_>) -> io::Result<Vec<CString>
     let proxies = proxy.iter().flat_map(|proxy| proxy_names.map(|name| (name, OsStr::new(proxy))));
     let all = own.into_iter().chain(granted).chain(proxies);
     all.map(|(name, value)| c_string([name.as_bytes(), b"=", value.as_bytes()].concat())).collect()
+}
+
+/// Where programs are looked for. A virtual environment comes first, as if it were activated, so that
+/// scripts which start Python get the same one.
+fn search_path(program: &ScriptProgram) -> OsString {
+    let mut path = OsString::new();
+    if let ScriptProgram::Interpreter { path: interpreter, .. } = program
+        && let Some(folder) = interpreter.parent()
+        && !["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|system| folder == Path::new(system))
+    {
+        path.push(folder);
+        path.push(":");
+    }
+    path.push("/usr/local/bin:/usr/bin:/bin");
+    path
 }
 
 fn c_string(text: impl AsRef<[u8]>) -> io::Result<CString> {

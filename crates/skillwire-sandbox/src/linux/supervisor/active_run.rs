@@ -27,7 +27,7 @@ use crate::{
     job::ScriptJob,
     limits::RunLimits,
     outcome::{AggregateEnforcement, ResourceUsage, RunEnd, RunOutcome, StopReason},
-    sandbox::RunProgress,
+    sandbox::{OutputStream, RunObserver, RunProgress},
     sanitise,
 };
 
@@ -65,7 +65,7 @@ impl<'a> ActiveRun<'a> {
         Ok(Self {
             helper_pid,
             control: Some(control),
-            reports: ReportReader::new(&job.limits),
+            reports: ReportReader::new(&job.limits_with_inputs()),
             stdin: streams.stdin,
             stdout: streams.stdout,
             stderr: streams.stderr,
@@ -82,7 +82,7 @@ impl<'a> ActiveRun<'a> {
     pub(super) fn supervise(
         &mut self,
         cancel: &CancelHandle,
-        on_progress: &mut dyn FnMut(&RunProgress),
+        observer: &mut dyn RunObserver,
         scratch: &ScratchFolder,
     ) -> Result<(), RunFailure> {
         let deadline = self.started + self.job.limits.wall_time;
@@ -97,14 +97,28 @@ impl<'a> ActiveRun<'a> {
                 next_sample = now + SAMPLE_INTERVAL;
                 self.check_usage(scratch);
                 let output_bytes = self.stdout.written() + self.stderr.written();
-                on_progress(&RunProgress { elapsed: self.started.elapsed(), output_bytes });
+                observer.progress(&RunProgress { elapsed: self.started.elapsed(), output_bytes });
             }
             let timeout = next_sample.min(deadline).saturating_duration_since(now);
-            if self.wait(timeout, cancel)? {
+            let over = self.wait(timeout, cancel)?;
+            self.pass_on_output(observer);
+            if over {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Tells the observer what was written since the last time, as far as it wants to know.
+    pub(super) fn pass_on_output(&mut self, observer: &mut dyn RunObserver) {
+        for (stream, captured) in
+            [(OutputStream::Stdout, &mut self.stdout), (OutputStream::Stderr, &mut self.stderr)]
+        {
+            let text = captured.take_live_text();
+            if !text.is_empty() {
+                observer.output(stream, &text);
+            }
+        }
     }
 
     /// Waits for an event and handles it. Returns whether the run is over.
@@ -166,7 +180,7 @@ impl<'a> ActiveRun<'a> {
             self.stop = Some(StopReason::Memory);
         } else if sample.cpu_time > cpu_time {
             self.stop = Some(StopReason::Cpu);
-        } else if scratch.is_over(&self.job.limits) {
+        } else if scratch.is_over(&self.job.limits_with_inputs()) {
             self.stop = Some(StopReason::Disk);
         }
     }

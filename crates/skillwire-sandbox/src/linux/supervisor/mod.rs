@@ -24,7 +24,7 @@ use self::{active_run::ActiveRun, maintenance::MaintenanceThread, script_streams
 pub(crate) use self::{helper_pool::HelperPool, run_failure::RunFailure};
 use super::{
     cgroup::RunCgroups,
-    helper_protocol::{FileSpec, JobSpec, ScriptProgram, send},
+    helper_protocol::{FileSpec, InputSpec, JobSpec, ScriptProgram, send},
     process_tree,
 };
 use crate::{
@@ -33,7 +33,7 @@ use crate::{
     isolation::IsolationTier,
     job::ScriptJob,
     outcome::{AggregateEnforcement, RunOutcome},
-    sandbox::RunProgress,
+    sandbox::RunObserver,
 };
 
 /// How long a helper that was told to end the run may take before it is killed itself.
@@ -81,7 +81,7 @@ impl RunSupervisor {
         job: &ScriptJob,
         tier: IsolationTier,
         cancel: &CancelHandle,
-        on_progress: &mut dyn FnMut(&RunProgress),
+        observer: &mut dyn RunObserver,
     ) -> Result<FinishedRun, RunFailure> {
         // Without a list of children nothing adds up what a run uses, so it must not begin.
         if !process_tree::is_supported() {
@@ -97,7 +97,7 @@ impl RunSupervisor {
         // then, so no process of the run can ever be outside of the cgroup, where its limits would
         // not hold.
         let (cgroup, enforcement) = self.cgroups.create(job, helper.pid());
-        let (script_ends, streams) = ScriptStreams::new(job)?;
+        let (script_ends, streams) = ScriptStreams::new(job, observer.wants_output())?;
         let control =
             helper.control.take().ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
         // A helper that failed may close the socket before it has read the job. It reported why,
@@ -110,9 +110,10 @@ impl RunSupervisor {
             self.maintenance.replace_taken_helper(tier);
         }
         let mut run = ActiveRun::new(helper.pid(), control, streams, job, started, cgroup)?;
-        let supervised = run.supervise(cancel, on_progress, helper.scratch());
+        let supervised = run.supervise(cancel, observer, helper.scratch());
         // Also after a failure: closing the control socket makes the helper end every process.
         run.hang_up(helper, &self.maintenance);
+        run.pass_on_output(observer);
         supervised?;
         run.finish(tier, enforcement, send_error)
     }
@@ -130,21 +131,33 @@ fn job_spec(job: &ScriptJob) -> JobSpec {
             .iter()
             .map(|file| FileSpec { path: file.path.as_str().to_owned(), size: file.bytes.len() })
             .collect(),
+        inputs: job
+            .inputs
+            .iter()
+            .map(|input| InputSpec {
+                path: input.path.as_str().to_owned(),
+                size: input.bytes.len(),
+                writable: input.writable,
+            })
+            .collect(),
+        packages: job
+            .packages
+            .iter()
+            .map(|packages| (packages.at.as_str().to_owned(), packages.folder.clone()))
+            .collect(),
+        roots: job.readable_roots(),
         program: match &job.interpreter {
             ScriptInterpreter::Static => ScriptProgram::Static(script),
-            ScriptInterpreter::Program { program, options, root, .. } => {
-                ScriptProgram::Interpreter {
-                    path: program.clone(),
-                    options: options.clone(),
-                    script,
-                    root: root.clone(),
-                }
-            }
+            ScriptInterpreter::Program { program, options, .. } => ScriptProgram::Interpreter {
+                path: program.clone(),
+                options: options.clone(),
+                script,
+            },
         },
         words: job.arguments.words().to_vec(),
         environment: job.environment.clone().into_iter().collect(),
         network: !job.destinations.is_empty(),
-        limits: job.limits.clone(),
+        limits: job.limits_with_inputs(),
         limit_address_space: !is_node,
     }
 }
@@ -157,7 +170,9 @@ fn send_job(
     control.set_write_timeout(Some(HELPER_TIMEOUT))?;
     send(control, &job_spec(job), &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()])?;
     let mut control = control;
-    job.files.iter().try_for_each(|file| control.write_all(&file.bytes))
+    let files = job.files.iter().map(|file| &file.bytes);
+    let inputs = job.inputs.iter().map(|input| &input.bytes);
+    files.chain(inputs).try_for_each(|bytes| control.write_all(bytes))
 }
 
 fn timespec(duration: Duration) -> Timespec {

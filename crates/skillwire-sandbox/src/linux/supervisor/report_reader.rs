@@ -15,7 +15,7 @@ use skillwire_core::RelPath;
 use super::super::helper_protocol::{
     FileSpec, HelperReport, KernelUsage, StepFailure, message_length, receive_some,
 };
-use crate::{limits::RunLimits, outcome::OutputFile};
+use crate::{limits::RunLimits, outcome::OutputFile, sanitise};
 
 /// Reads reports from a control socket.
 ///
@@ -140,13 +140,28 @@ impl ReportReader {
         let Some((files, mut end)) = self.awaited.take() else { return Ok(()) };
         let mut bytes = Bytes::from(std::mem::take(&mut self.buffer));
         for FileSpec { path, size } in files {
-            // Parsed again here: a path of a script must never lead out of the caller's folder.
-            let path = RelPath::parse(&path).map_err(io::Error::other)?;
-            end.files.push(OutputFile { path, bytes: bytes.split_to(size) });
+            let bytes = bytes.split_to(size);
+            // Parsed here: a path of a script must never lead out of the caller's folder. Names are
+            // shown to users and models, so they hold nothing that hides or acts on a terminal.
+            let path = RelPath::parse(&sanitise::name(&path)).map_err(io::Error::other)?;
+            if end.files.iter().any(|file| in_the_way(&file.path, &path)) {
+                end.skipped_files = end.skipped_files.saturating_add(1);
+            } else {
+                end.files.push(OutputFile { path, bytes });
+            }
         }
         self.received.end = Some(end);
         Ok(())
     }
+}
+
+/// Whether two paths are the same, or one needs the other as a folder. Names that differed only in
+/// hidden characters can become so.
+fn in_the_way(one: &RelPath, other: &RelPath) -> bool {
+    let one: Vec<_> = one.segments().collect();
+    let other: Vec<_> = other.segments().collect();
+    let shared = one.len().min(other.len());
+    one[..shared] == other[..shared]
 }
 
 #[cfg(test)]
@@ -221,6 +236,18 @@ mod tests {
             });
             assert!(refused.is_err(), "{path}");
         }
+    }
+
+    #[test]
+    fn names_of_files_hold_nothing_hidden_and_stay_apart_b_12() {
+        let reader = read(|helper| {
+            send(helper, &ended(&[("a\u{1b}[2J\n", 1), ("a\u{202e}[2J\u{e0041}", 1)]), &[])
+                .unwrap();
+            (&*helper).write_all(b"12").unwrap();
+        });
+        let end = reader.unwrap().into_reports().end.unwrap();
+        let names: Vec<_> = end.files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!((names, end.skipped_files), (vec!["a_[2J_"], 1));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use rustix::{
     pipe::{PipeFlags, pipe_with},
 };
 
-use crate::{job::ScriptJob, limits::RunLimits};
+use crate::{job::ScriptJob, limits::RunLimits, sanitise::TextCleaner};
 
 /// The supervisor's ends of all three streams.
 pub(super) struct ScriptStreams<'a> {
@@ -25,14 +25,16 @@ impl<'a> ScriptStreams<'a> {
     ///
     /// All ends are closed on exec, so that no program that the caller starts meanwhile keeps one
     /// open.
-    pub(super) fn new(job: &'a ScriptJob) -> io::Result<([OwnedFd; 3], Self)> {
+    ///
+    /// With `live`, text is also kept for an observer until it is taken.
+    pub(super) fn new(job: &'a ScriptJob, live: bool) -> io::Result<([OwnedFd; 3], Self)> {
         let (in_read, in_write) = pipe_with(PipeFlags::CLOEXEC)?;
         let (out_read, out_write) = pipe_with(PipeFlags::CLOEXEC)?;
         let (err_read, err_write) = pipe_with(PipeFlags::CLOEXEC)?;
         let streams = Self {
             stdin: InputFeed::new(File::from(in_write), job.arguments.stdin())?,
-            stdout: CapturedStream::new(File::from(out_read), job.limits.stream_bytes)?,
-            stderr: CapturedStream::new(File::from(err_read), job.limits.stream_bytes)?,
+            stdout: CapturedStream::new(File::from(out_read), job.limits.stream_bytes, live)?,
+            stderr: CapturedStream::new(File::from(err_read), job.limits.stream_bytes, live)?,
         };
         Ok(([in_read, out_write, err_write], streams))
     }
@@ -83,12 +85,21 @@ pub(super) struct CapturedStream {
     kept: Vec<u8>,
     max_kept: usize,
     written: usize,
+    live: Option<LiveText>,
+}
+
+/// Cleaned text that no observer has taken yet.
+#[derive(Default)]
+struct LiveText {
+    cleaner: TextCleaner,
+    text: String,
 }
 
 impl CapturedStream {
-    fn new(pipe: File, max_kept: usize) -> io::Result<Self> {
+    fn new(pipe: File, max_kept: usize, live: bool) -> io::Result<Self> {
         set_nonblocking(&pipe)?;
-        Ok(Self { pipe: Some(pipe), kept: Vec::new(), max_kept, written: 0 })
+        let live = live.then(LiveText::default);
+        Ok(Self { pipe: Some(pipe), kept: Vec::new(), max_kept, written: 0, live })
     }
 
     /// The pipe, until the script has closed it.
@@ -112,11 +123,19 @@ impl CapturedStream {
         let mut buffer = [0; 16 * 1024];
         let Some(pipe) = &mut self.pipe else { return Ok(()) };
         match pipe.read(&mut buffer) {
-            Ok(0) => self.pipe = None,
+            Ok(0) => {
+                self.pipe = None;
+                if let Some(live) = &mut self.live {
+                    live.cleaner.finish(&mut live.text);
+                }
+            }
             Ok(read) => {
                 self.written = self.written.saturating_add(read);
                 let room = self.max_kept - self.kept.len();
                 self.kept.extend_from_slice(&buffer[..read.min(room)]);
+                if let Some(live) = &mut self.live {
+                    live.cleaner.push(&buffer[..read], &mut live.text);
+                }
             }
             Err(error)
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
@@ -135,6 +154,11 @@ impl CapturedStream {
         }
     }
 
+    /// Takes the text that was written since the last call.
+    pub(super) fn take_live_text(&mut self) -> String {
+        self.live.as_mut().map(|live| std::mem::take(&mut live.text)).unwrap_or_default()
+    }
+
     /// The bytes that were kept, and whether the script wrote more.
     pub(super) fn into_bytes(self) -> (Vec<u8>, bool) {
         let more = self.written > self.kept.len();
@@ -149,7 +173,7 @@ mod tests {
     #[test]
     fn no_more_is_held_than_is_kept_however_much_is_written() {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC).unwrap();
-        let mut captured = CapturedStream::new(File::from(read), 10).unwrap();
+        let mut captured = CapturedStream::new(File::from(read), 10, false).unwrap();
         let mut write = File::from(write);
         for _ in 0..3 {
             write.write_all(b"1234567").unwrap();
