@@ -136,6 +136,7 @@ impl Command {
             Self::Bridge(_) => &[Feature::Bridge],
             Self::Run(_) => &[Feature::Host, Feature::Execute],
             Self::Doctor(_) => &[Feature::Execute],
+            Self::Key(_) | Self::Sign(_) | Self::VerifySignature(_) => &[Feature::Sign],
         }
     }
 }
@@ -170,6 +171,7 @@ mod tests {
             (&["search", "x"], cfg!(all(feature = "host", feature = "search"))),
             (&["run", "a:b", "c"], cfg!(all(feature = "host", feature = "execute"))),
             (&["doctor"], cfg!(feature = "execute")),
+            (&["sign", "x"], cfg!(feature = "sign")),
             (&["server", "login", "a"], cfg!(feature = "oauth")),
             (&["server", "logout", "a"], cfg!(feature = "host")),
         ] {

@@ -5,7 +5,8 @@
         feature = "execute",
         feature = "host",
         feature = "oauth",
-        feature = "search"
+        feature = "search",
+        feature = "sign"
     )),
     allow(
         dead_code,
@@ -29,13 +30,15 @@ mod output;
 mod progress;
 mod prose;
 mod refusals;
-#[cfg(feature = "host")]
+#[cfg(any(feature = "host", feature = "sign"))]
 mod regular_file;
 mod remedies;
 mod report;
 #[cfg(feature = "host")]
 mod session;
 mod settings;
+#[cfg(feature = "sign")]
+mod signatures;
 #[cfg(feature = "host")]
 mod terminal;
 

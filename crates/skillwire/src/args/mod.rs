@@ -16,6 +16,7 @@ pub(crate) use self::{
         ServerLoginArgs, ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs, WindowsArgs,
     },
     serve::{CacheScopeArg, HttpAddress, IdentityArgs, LogFormat, ServeArgs},
+    sign::{KeyCommand, KeyNewArgs, SignArgs, TrustedSignerArgs, VerifySignatureArgs},
 };
 use crate::exit::EXIT_CODES;
 
@@ -24,6 +25,7 @@ mod bridge;
 mod execution;
 mod host;
 mod serve;
+mod sign;
 
 /// The commands to begin with.
 const START: &str = "\
@@ -80,6 +82,19 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Show how scripts can be isolated on this machine, and what is missing.
     Doctor(DoctorArgs),
+    /// Make keys to sign skills with.
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Sign the files of a skill with your key.
+    ///
+    /// The signature is an in-toto statement in a DSSE envelope: each file with its path, size and
+    /// SHA-256 digest. The same skill and key always give the same signature.
+    Sign(SignArgs),
+    /// Verify who signed a skill, and that nothing was added, removed or changed since.
+    ///
+    /// No signer is trusted unless you name it. Keys, roots and logs are read from files of yours, and
+    /// nothing is asked of any signing service. A skill that is not verified is exit code 3.
+    VerifySignature(VerifySignatureArgs),
     /// Pack a skill into one archive, with the same bytes every time.
     Pack(PackArgs),
     /// Unpack an archive of a skill, all of it or nothing.

@@ -12,9 +12,12 @@ mod generate;
 mod host;
 mod manifest;
 mod new;
+mod one_skill;
 mod output_folder;
 mod pack;
 mod serve;
+#[cfg(feature = "sign")]
+mod sign;
 mod unpack;
 mod watch;
 
@@ -23,7 +26,7 @@ use std::io::Write;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::{
-    args::{Cli, Command},
+    args::{Cli, Command, KeyCommand},
     exit::{Exit, ExitStatus},
     failure::Failure,
     prose,
@@ -85,7 +88,18 @@ fn dispatch(command: Command) -> Result<ExitStatus, Failure> {
         Command::Run(args) => return execute::run::run(&args),
         #[cfg(feature = "execute")]
         Command::Doctor(args) => execute::doctor::run(&args),
-        #[cfg(not(all(feature = "bridge", feature = "host", feature = "execute")))]
+        #[cfg(feature = "sign")]
+        Command::Key(KeyCommand::New(args)) => sign::key::run(&args),
+        #[cfg(feature = "sign")]
+        Command::Sign(args) => sign::run(&args),
+        #[cfg(feature = "sign")]
+        Command::VerifySignature(args) => sign::verify::run(&args),
+        #[cfg(not(all(
+            feature = "bridge",
+            feature = "host",
+            feature = "execute",
+            feature = "sign"
+        )))]
         missing => unreachable!("{missing:?} was refused, as it is not built in"),
     };
     outcome.map(ExitStatus::from)

@@ -1,25 +1,24 @@
 //! `skillwire pack`: packs a skill into an archive with the same bytes every time.
 
-use std::{fs, io::Write as _, path::PathBuf, sync::Arc};
+use std::{fs, io::Write as _, path::PathBuf};
 
 use bytes::Bytes;
 use serde_json::json;
 use skillwire_archive::{ArchiveFormat, NotPacked, pack};
 use skillwire_core::{Digest, RelPath};
-use skillwire_source::{Skill, SkillContent, SkillSource, scan_all};
+use skillwire_source::{Skill, SkillContent};
 
-use super::Outcome;
+use super::{Outcome, one_skill};
 use crate::{
     args::{PackArgs, ReadingArgs},
     exit::Exit,
     failure::Failure,
     output::counted,
     prose, report,
-    settings::{FolderReading, unavailable},
 };
 
 pub(super) fn run(args: &PackArgs) -> Outcome {
-    let skill = read_skill(&args.skill)?;
+    let skill = one_skill::read(&args.skill, &ReadingArgs::default())?;
     let out = args.out.clone().unwrap_or_else(|| {
         PathBuf::from(format!("{}{}", skill.name(), ArchiveFormat::TarGz.suffix()))
     });
@@ -50,32 +49,6 @@ pub(super) fn run(args: &PackArgs) -> Outcome {
         writeln!(prose::stdout(), "Packed {count} into `{}`, {size}.\n{digest}", out.display())?;
     }
     Ok(Exit::Ok)
-}
-
-/// Reads the one skill of a folder, as a server would.
-fn read_skill(folder: &str) -> Result<Arc<Skill>, Failure> {
-    let source = FolderReading::resolve(&ReadingArgs::default())?.source(folder)?;
-    let scan = scan_all(&[&source as &dyn SkillSource]).map_err(unavailable)?;
-    let skills: Vec<_> = scan.skills.iter().filter_map(|found| found.skill.clone()).collect();
-    // A nested skill is packed with the skill around it.
-    let outermost: Vec<_> = skills
-        .iter()
-        .filter(|skill| {
-            !skills
-                .iter()
-                .any(|other| other.uri != skill.uri && other.uri.contains(skill.uri.file()))
-        })
-        .collect();
-    match outermost.as_slice() {
-        [skill] => Ok(Arc::clone(skill)),
-        [] => Err(Failure::new(
-            Exit::Findings,
-            format!("`{folder}` holds no skill that can be served."),
-        )
-        .hint(format!("`skillwire check {folder}` says why."))),
-        several => Err(Failure::usage(format!("`{folder}` holds {} skills.", several.len()))
-            .hint("Name the folder of one of them.")),
-    }
 }
 
 fn files_of(skill: &Skill) -> Result<Vec<(RelPath, Bytes)>, Failure> {

@@ -28,6 +28,11 @@ pub(super) fn state_folder() -> Option<PathBuf> {
     own_folder("state", mac, "APPDATA", "XDG_DATA_HOME", ".local/share")
 }
 
+/// The private key that `key new` makes and `sign` uses.
+pub(crate) fn signing_key_file() -> Option<PathBuf> {
+    state_folder().map(|folder| folder.join("keys").join("signing.pem"))
+}
+
 /// A folder in `$SKILLWIRE_HOME`, or the folder `skillwire` in one of the platform's.
 #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
 fn own_folder(name: &str, mac: &str, windows: &str, xdg: &str, dot: &str) -> Option<PathBuf> {

@@ -19,6 +19,8 @@ mod upstream;
 #[cfg(feature = "host")]
 mod user;
 
+#[cfg(feature = "sign")]
+pub(crate) use self::environment::signing_key_file;
 #[cfg(feature = "execute")]
 pub(crate) use self::environment::{isolation_file, variable};
 #[cfg(feature = "host")]

@@ -18,4 +18,6 @@ mod pipes;
 mod running;
 mod serve;
 mod server_runs;
+#[cfg(feature = "sign")]
+mod signatures;
 mod support;

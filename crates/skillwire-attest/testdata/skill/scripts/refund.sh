@@ -1,0 +1,2 @@
+#!/bin/sh
+echo "refund $1"
