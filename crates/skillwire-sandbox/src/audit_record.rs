@@ -1,14 +1,13 @@
 //! What an audit log keeps of a run.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use skillwire_core::Digest;
 
 use crate::{
+    enforced_limit::EnforcedLimit,
     job::ScriptJob,
     limits::RunLimits,
-    outcome::{ResourceUsage, RunOutcome},
+    outcome::{ResourceUsage, RunOutcome, millis},
 };
 
 /// Describes a run for an audit log: what the job was granted, its limits, and how it ended.
@@ -28,6 +27,7 @@ pub fn run_record(job: &ScriptJob, result: Result<&RunOutcome, &str>) -> Value {
         Ok(outcome) => {
             record["isolation"] = json!(outcome.tier);
             record["bounded_by"] = json!(outcome.enforcement);
+            record["held_by"] = held_by(&outcome.limits);
             record["outcome"] = outcome.end.to_string().into();
             record["output_files"] = outcome.files.len().into();
             record["used"] = usage_record(&outcome.usage);
@@ -60,8 +60,15 @@ fn limits_record(limits: &RunLimits) -> Value {
         "memory": limits.memory_bytes,
         "processes": limits.processes,
         "scratch": limits.folder_bytes,
+        "files": limits.folder_files,
         "output": limits.stream_bytes,
     })
+}
+
+/// What held each limit, by the limit's name.
+fn held_by(limits: &[EnforcedLimit]) -> Value {
+    let held = limits.iter().map(|limit| (limit.limit.name().to_owned(), json!(limit.enforcement)));
+    Value::Object(held.collect())
 }
 
 /// Describes what a run used, as JSON.
@@ -70,11 +77,11 @@ pub fn usage_record(usage: &ResourceUsage) -> Value {
         "wall_ms": millis(usage.wall_time),
         "cpu_ms": millis(usage.cpu_time),
         "peak_memory": usage.peak_memory_bytes,
+        "peak_processes": usage.peak_processes,
+        "scratch": usage.folder_bytes,
+        "files": usage.folder_files,
+        "output": usage.output_bytes,
     })
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(all(test, unix))]

@@ -76,6 +76,7 @@ mod arguments;
 mod audit_record;
 mod cancel;
 mod destination;
+mod enforced_limit;
 mod helper_entry;
 mod interpreter;
 mod isolation;
@@ -103,6 +104,7 @@ pub use self::{
     audit_record::{run_record, usage_record},
     cancel::CancelHandle,
     destination::{InvalidDestination, NetworkDestination},
+    enforced_limit::{EnforcedLimit, LimitEnforcement, LimitKind},
     helper_entry::run_if_helper,
     interpreter::{InterpreterError, InterpreterFinder, ScriptInterpreter, ScriptLanguage},
     isolation::{

@@ -17,7 +17,7 @@ pub struct RunLimits {
     pub cpu_time: Duration,
     /// Bytes of memory that all processes of the run may hold together.
     pub memory_bytes: u64,
-    /// Processes that may exist at once. The restricted tier allows only one.
+    /// Processes and threads that may exist at once.
     pub processes: u64,
     /// Files that one process may have open.
     pub open_files: u64,

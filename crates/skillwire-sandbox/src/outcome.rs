@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use skillwire_core::RelPath;
 
-use crate::isolation::IsolationTier;
+use crate::{enforced_limit::EnforcedLimit, isolation::IsolationTier};
 
 /// The result of a script that ran, to its end or until the sandbox stopped it.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub struct RunOutcome {
     pub tier: IsolationTier,
     /// How the limits on all of its processes together were enforced.
     pub enforcement: AggregateEnforcement,
+    /// Every limit, with what was used of it and what held it.
+    pub limits: Vec<EnforcedLimit>,
 }
 
 /// How limits on all processes of a run together are enforced.
@@ -103,6 +105,9 @@ pub enum StopReason {
     Cpu,
     /// It reached [`RunLimits::memory_bytes`](crate::RunLimits::memory_bytes).
     Memory,
+    /// It reached [`RunLimits::processes`](crate::RunLimits::processes) where the kernel does not
+    /// refuse more.
+    Processes,
     /// It wrote many times more than [`RunLimits::stream_bytes`](crate::RunLimits::stream_bytes).
     Output,
     /// It reached [`RunLimits::folder_bytes`](crate::RunLimits::folder_bytes) or
@@ -118,6 +123,7 @@ impl fmt::Display for StopReason {
             Self::Wall => "it took too long",
             Self::Cpu => "it used too much processor time",
             Self::Memory => "it used too much memory",
+            Self::Processes => "it made too many processes or threads",
             Self::Output => "it wrote too much output",
             Self::Disk => "it filled its folders",
             Self::Cancelled => "it was cancelled",
@@ -163,4 +169,17 @@ pub struct ResourceUsage {
     pub cpu_time: Duration,
     /// The most memory that all of its processes were seen to hold together.
     pub peak_memory_bytes: u64,
+    /// The most processes and threads that were seen at once.
+    pub peak_processes: u64,
+    /// Bytes in that of its two folders which held more of them.
+    pub folder_bytes: u64,
+    /// Files in that of its two folders which held more of them.
+    pub folder_files: u64,
+    /// Bytes that it wrote to both streams, kept or not.
+    pub output_bytes: u64,
+}
+
+/// A time in whole milliseconds.
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

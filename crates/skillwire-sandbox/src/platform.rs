@@ -28,7 +28,9 @@ mod supported {
     }
 
     pub(crate) fn supervisor(helper: PathBuf, standby_helper: bool) -> RunSupervisor {
-        RunSupervisor::new(HelperPool::new(helper, standby_helper), RunCgroups::detect())
+        let cgroups = RunCgroups::detect();
+        let helpers = HelperPool::new(helper, standby_helper, cgroups.hold_memory());
+        RunSupervisor::new(helpers, cgroups)
     }
 
     /// Refuses processors for which the system call filter was never tested, unless the policy
@@ -75,6 +77,7 @@ mod unsupported {
 
     use crate::{
         cancel::CancelHandle,
+        enforced_limit::{LimitEnforcement, LimitHolders},
         isolation::{IsolationPolicy, IsolationTier, IsolationUnavailable, MissingRequirement},
         job::ScriptJob,
         outcome::{AggregateEnforcement, RunOutcome},
@@ -99,6 +102,15 @@ mod unsupported {
         #[expect(clippy::unused_self, reason = "on Linux it depends on the process")]
         pub(crate) fn aggregate_enforcement(&self) -> AggregateEnforcement {
             AggregateEnforcement::Sampled { why: "this system has no cgroups".to_owned() }
+        }
+
+        #[expect(clippy::unused_self, reason = "on Linux it depends on the process")]
+        pub(crate) fn limit_holders(&self, _: IsolationTier) -> LimitHolders {
+            LimitHolders {
+                memory: LimitEnforcement::Counted,
+                processes: LimitEnforcement::Counted,
+                folders: LimitEnforcement::Counted,
+            }
         }
 
         #[expect(clippy::unused_self, reason = "on Linux there are helpers")]

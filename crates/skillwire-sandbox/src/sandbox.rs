@@ -4,12 +4,14 @@ use std::{path::PathBuf, sync::OnceLock, time::Duration};
 
 use crate::{
     cancel::CancelHandle,
+    enforced_limit::EnforcedLimit,
     isolation::{
         AvailableIsolation, IsolationPolicy, IsolationTier, IsolationUnavailable,
         MissingRequirement,
     },
     isolation_cache::IsolationCache,
     job::{InvalidJob, ScriptJob},
+    limits::RunLimits,
     outcome::{AggregateEnforcement, RunOutcome},
     platform,
 };
@@ -172,6 +174,14 @@ impl Sandbox {
     /// process into a cgroup below its own.
     pub fn aggregate_enforcement(&self) -> AggregateEnforcement {
         self.supervisor().aggregate_enforcement()
+    }
+
+    /// The limits of a run in a tier, each with what will hold it.
+    ///
+    /// That depends on the cgroup and the user of this process; see
+    /// [`aggregate_enforcement`](Self::aggregate_enforcement).
+    pub fn enforced_limits(&self, tier: IsolationTier, limits: &RunLimits) -> Vec<EnforcedLimit> {
+        self.supervisor().limit_holders(tier).limits(limits, None)
     }
 
     fn supervisor(&self) -> &platform::RunSupervisor {

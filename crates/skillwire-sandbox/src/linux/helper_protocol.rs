@@ -13,7 +13,7 @@
 //! checks every path (see `supervisor::report_reader`).
 
 use std::{
-    io::{self, IoSlice, IoSliceMut, Read as _, Write as _},
+    io::{self, IoSlice, IoSliceMut, Read as _},
     mem::MaybeUninit,
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
@@ -42,6 +42,8 @@ pub(super) struct HelperRequest {
     pub(super) tier: IsolationTier,
     /// Where a run of the restricted tier makes its folder; the name cannot be guessed.
     pub(super) scratch: PathBuf,
+    /// Whether jobs of the supervisor run in cgroups that bound their memory.
+    pub(super) memory_is_held: bool,
 }
 
 /// The fork server's answer.
@@ -71,6 +73,8 @@ pub(super) struct JobSpec {
     /// Whether connections through the egress proxy were granted.
     pub(super) network: bool,
     pub(super) limits: RunLimits,
+    /// Whether a cgroup bounds the memory of this run.
+    pub(super) memory_is_held: bool,
     /// Whether the address space of each process is limited. Node reserves more addresses than any
     /// reasonable limit, without using them.
     pub(super) limit_address_space: bool,
@@ -136,6 +140,10 @@ pub(super) struct KernelUsage {
     pub(super) cpu_micros: u64,
     /// The most memory that one process held.
     pub(super) peak_bytes: u64,
+    /// Bytes in that of the two folders which held more of them, where they are file systems.
+    pub(super) folder_bytes: u64,
+    /// Files in that of the two folders which held more of them, where they are file systems.
+    pub(super) folder_files: u64,
 }
 
 /// A step that can fail before a script runs, or while the helper waits for it.
@@ -186,17 +194,32 @@ pub(super) fn send<T: Serialize>(
 ) -> io::Result<()> {
     let body = serde_json::to_vec(message)?;
     let length = u32::try_from(body.len()).map_err(io::Error::other)?.to_le_bytes();
+    let all = [length.as_slice(), &body].concat();
+    if descriptors.is_empty() {
+        return send_all(socket, &all);
+    }
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    if !descriptors.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
+    if !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let all = [length.as_slice(), &body].concat();
     // The kernel attaches descriptors to the first byte, so one `sendmsg` takes all of them along
     // even when the socket's buffer has room for a part of the bytes only.
     let sent = sendmsg(socket, &[IoSlice::new(&all)], &mut ancillary, SendFlags::NOSIGNAL)?;
-    let mut socket = socket;
-    socket.write_all(&all[sent..])
+    send_all(socket, &all[sent..])
+}
+
+/// Sends bytes without a signal if the other end is closed, and by a call that also a filtered script
+/// may make.
+fn send_all(socket: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::net::send(socket, bytes, SendFlags::NOSIGNAL) {
+            Ok(sent) => bytes = &bytes[sent..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 /// Receives a message, and the descriptors that travel with it.

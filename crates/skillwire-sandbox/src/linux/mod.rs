@@ -21,9 +21,12 @@
 
 pub(crate) mod cgroup;
 mod egress_proxy;
+mod folder_removal;
 pub(crate) mod helper;
 mod helper_protocol;
+mod open_files;
 mod process_tree;
+mod run_meter;
 mod scratch_folder;
 pub(crate) mod supervisor;
 pub(crate) mod tier_probe;

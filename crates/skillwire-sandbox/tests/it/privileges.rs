@@ -99,7 +99,7 @@ const IO_URING: &str = "/proc/sys/kernel/io_uring_disabled";
 fn the_32_bit_entry_ends_the_process() {
     // mov eax, 20 (getpid); int 0x80; ret
     let script = r#"
-memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+memory = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 memory.write(b"\xb8\x14\x00\x00\x00\xcd\x80\xc3")
 function = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
 print("before", flush=True)

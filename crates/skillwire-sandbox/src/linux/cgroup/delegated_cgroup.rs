@@ -21,6 +21,16 @@ pub(super) struct DelegatedCgroup {
     pub(super) base: PathBuf,
     /// The controllers that bound runs there.
     pub(super) controllers: Vec<&'static str>,
+    pub(super) version: CgroupVersion,
+}
+
+/// The two interfaces of the kernel for cgroups, whose files differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CgroupVersion {
+    /// The `memory` controller in a hierarchy of its own.
+    One,
+    /// All controllers in one hierarchy.
+    Two,
 }
 
 /// Why a cgroup cannot be used, for users.
@@ -30,10 +40,26 @@ impl DelegatedCgroup {
     /// Finds the cgroup of this process, prepares it, and removes what earlier processes left
     /// there.
     pub(super) fn detect() -> Result<Self, Unusable> {
-        let own = OwnCgroup::of_this_process().ok_or("this process is in no version 2 cgroup")?;
-        let delegated = Self::prepare(&own, std::process::id())?;
+        let own = OwnCgroup::of_this_process()
+            .ok_or_else(|| "this process is in no version 2 cgroup".to_owned());
+        let delegated = own
+            .and_then(|own| Self::prepare(&own, std::process::id()))
+            .or_else(|why| Self::of_version_1().ok_or(why))?;
         run_cgroup::remove_abandoned(&delegated.base);
         Ok(delegated)
+    }
+
+    /// The cgroup of this process that bounds memory by the first version's interface, which only
+    /// root may divide.
+    fn of_version_1() -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            return None;
+        }
+        let read = |file| fs::read_to_string(file).unwrap_or_default();
+        let base = find_version_1(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))?;
+        let delegated = Self { base, controllers: vec!["memory"], version: CgroupVersion::One };
+        run_cgroup::try_creating(&delegated).ok()?;
+        Some(delegated)
     }
 
     /// Prepares the cgroup of the process `pid`.
@@ -76,7 +102,7 @@ impl DelegatedCgroup {
         if let Some(refusal) = first_refusal.filter(|_| !are_enough(&controllers)) {
             return Err(refusal);
         }
-        let delegated = Self { base: base.to_owned(), controllers };
+        let delegated = Self { base: base.to_owned(), controllers, version: CgroupVersion::Two };
         // Permissions, limits on depth and security policies can all forbid it, so it is tried.
         run_cgroup::try_creating(&delegated).map_err(|error| cannot_divide(&error))?;
         Ok(delegated)
@@ -156,6 +182,27 @@ impl OwnCgroup {
         }
         Err("the cgroup of this process was not delegated to it (`Delegate=yes`)".to_owned())
     }
+}
+
+/// Finds a process's cgroup of the `memory` controller of version 1, in its lists of mounts and of
+/// cgroups.
+fn find_version_1(mounts: &str, cgroups: &str) -> Option<PathBuf> {
+    let is_memory = |list: &str| list.split(',').any(|name| name == "memory");
+    let cgroup = cgroups.lines().find_map(|line| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        is_memory(controllers).then_some(path)
+    })?;
+    mounts.lines().find_map(|line| {
+        let (before, after) = line.split_once(" - ")?;
+        let mut after = after.split(' ');
+        if after.next()? != "cgroup" || !is_memory(after.nth(1)?) {
+            return None;
+        }
+        let mut fields = before.split(' ').skip(3);
+        let root = fields.next()?;
+        let mount_point = fields.next()?;
+        Some(Path::new(mount_point).join(Path::new(cgroup).strip_prefix(root).ok()?))
+    })
 }
 
 /// Whether the service manager has marked a cgroup as delegated.
@@ -274,6 +321,16 @@ mod tests {
                 assert!(why.contains(expected), "{why}");
             }
         }
+    }
+
+    #[test]
+    fn the_memory_group_of_version_1_is_found() {
+        let mounts = "40 32 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
+                      41 32 0:31 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+        let found = find_version_1(mounts, "4:memory:/a/b\n0::/\n");
+        assert_eq!(found, Some("/sys/fs/cgroup/memory/a/b".into()));
+        assert_eq!(find_version_1(mounts, "4:cpu:/a\n0::/\n"), None);
+        assert_eq!(find_version_1("", "4:memory:/a\n"), None);
     }
 
     #[test]

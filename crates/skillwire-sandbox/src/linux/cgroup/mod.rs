@@ -1,14 +1,14 @@
-//! Cgroups of version 2, in which the kernel bounds all processes of a run together.
+//! Cgroups, in which the kernel bounds all processes of a run together.
 //!
-//! They are used where this process was given a cgroup that it may divide. A run without one is
-//! still bounded: each process by kernel limits, all of them together by samples (see
-//! `supervisor`).
+//! Those of version 2 are used where this process was given a cgroup that it may divide, and those of
+//! version 1 where this process is root. A run without one is still bounded: each process by kernel
+//! limits, all of them together by samples (see `supervisor`).
 
 mod delegated_cgroup;
 mod run_cgroup;
 
 use self::delegated_cgroup::DelegatedCgroup;
-pub(super) use self::run_cgroup::RunCgroup;
+pub(super) use self::run_cgroup::{RunCgroup, bytes_in_folders};
 use crate::{job::ScriptJob, outcome::AggregateEnforcement};
 
 /// Creates the cgroups of runs, or knows why none can be created.
@@ -20,6 +20,11 @@ impl RunCgroups {
     /// below its own.
     pub(crate) fn detect() -> Self {
         Self(DelegatedCgroup::detect())
+    }
+
+    /// Whether the memory of runs is bounded.
+    pub(crate) fn hold_memory(&self) -> bool {
+        self.0.as_ref().is_ok_and(|delegated| delegated.controllers.contains(&"memory"))
     }
 
     /// How runs will be bounded, as far as that is known before one.

@@ -11,9 +11,10 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
+    process::{Pid, Signal, kill_process},
 };
 
-use super::delegated_cgroup::DelegatedCgroup;
+use super::delegated_cgroup::{CgroupVersion, DelegatedCgroup};
 use crate::job::ScriptJob;
 
 /// The beginning of a run's cgroup name. The id of the process that created it follows, so that a
@@ -38,20 +39,31 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) struct RunCgroup {
     path: PathBuf,
     controllers: Vec<&'static str>,
+    version: CgroupVersion,
 }
 
 impl RunCgroup {
     /// Creates a cgroup with the bounds of a job. All bounds are written before a process is added.
     pub(super) fn new(delegated: &DelegatedCgroup, job: &ScriptJob) -> io::Result<Self> {
         let cgroup = Self::unbounded(delegated)?;
-        for (file, value) in bounds(&cgroup.controllers, job) {
+        for (file, value) in bounds(&cgroup.controllers, cgroup.version, job) {
             fs::write(cgroup.path.join(file), value)?;
         }
-        if cgroup.controllers.contains(&"memory") {
+        if cgroup.holds_memory() {
             // Without swap a run cannot move its memory out of the bound, and when it is out of
             // memory the kernel kills the whole run rather than one process of it. A kernel without
             // swap, or an old one, lacks these files; the bound itself holds without them.
-            for (file, value) in [("memory.swap.max", "0"), ("memory.oom.group", "1")] {
+            let more = match cgroup.version {
+                CgroupVersion::One => vec![
+                    ("memory.memsw.limit_in_bytes", memory_bound(job).to_string()),
+                    ("memory.swappiness", "0".to_owned()),
+                ],
+                CgroupVersion::Two => vec![
+                    ("memory.swap.max", "0".to_owned()),
+                    ("memory.oom.group", "1".to_owned()),
+                ],
+            };
+            for (file, value) in more {
                 let _ = fs::write(cgroup.path.join(file), value);
             }
         }
@@ -72,7 +84,10 @@ impl RunCgroup {
                 // container, which always has id 1.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
-                Ok(()) => return Ok(Self { path, controllers: delegated.controllers.clone() }),
+                Ok(()) => {
+                    let controllers = delegated.controllers.clone();
+                    return Ok(Self { path, controllers, version: delegated.version });
+                }
             }
         }
     }
@@ -88,9 +103,37 @@ impl RunCgroup {
         Some(Duration::from_micros(micros))
     }
 
+    /// Whether the cgroup bounds memory.
+    pub(crate) fn holds_memory(&self) -> bool {
+        self.controllers.contains(&"memory")
+    }
+
     /// Whether the kernel killed a process because the cgroup was out of memory.
     pub(crate) fn ran_out_of_memory(&self) -> bool {
-        read_number(&self.path.join("memory.events"), "oom_kill").is_some_and(|count| count > 0)
+        let events = match self.version {
+            CgroupVersion::One => "memory.oom_control",
+            CgroupVersion::Two => "memory.events",
+        };
+        read_number(&self.path.join(events), "oom_kill").is_some_and(|count| count > 0)
+    }
+
+    /// The memory that the cgroup holds, with everything that the kernel allocated for it, and without
+    /// what lies in file systems of the run, which may hold `in_folders` bytes.
+    pub(crate) fn memory(&self, in_folders: u64) -> Option<u64> {
+        if !self.holds_memory() {
+            return None;
+        }
+        let stat = fs::read_to_string(self.path.join("memory.stat")).ok()?;
+        let (private, shared, kernel) = match self.version {
+            CgroupVersion::One => {
+                let kernel = fs::read_to_string(self.path.join("memory.kmem.usage_in_bytes"));
+                let kernel = kernel.ok().and_then(|kernel| kernel.trim().parse().ok());
+                ("total_rss", "total_shmem", kernel)
+            }
+            CgroupVersion::Two => ("anon", "shmem", find_number(&stat, "kernel")),
+        };
+        let shared = find_number(&stat, shared)?.saturating_sub(in_folders);
+        Some(find_number(&stat, private)? + shared + kernel.unwrap_or(0))
     }
 }
 
@@ -106,17 +149,19 @@ pub(super) fn try_creating(delegated: &DelegatedCgroup) -> io::Result<()> {
 }
 
 /// The bounds of a job's cgroup: files and their contents.
-///
-/// In the full tier the folders of a run and the skill itself lie in memory, which counts for the
-/// cgroup.
-fn bounds(controllers: &[&str], job: &ScriptJob) -> Vec<(&'static str, String)> {
-    let limits = &job.limits_with_inputs();
-    let skill: usize = job.files.iter().map(|file| file.bytes.len().next_multiple_of(4096)).sum();
-    let folders = limits.folder_bytes.saturating_mul(2).saturating_add(skill as u64);
-    let memory = limits.memory_bytes.saturating_add(folders).saturating_add(OVERHEAD_BYTES);
+fn bounds(
+    controllers: &[&str],
+    version: CgroupVersion,
+    job: &ScriptJob,
+) -> Vec<(&'static str, String)> {
+    let limits = job.limits();
+    let memory_file = match version {
+        CgroupVersion::One => "memory.limit_in_bytes",
+        CgroupVersion::Two => "memory.max",
+    };
     let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let all = [
-        ("memory", "memory.max", memory.to_string()),
+        ("memory", memory_file, memory_bound(job).to_string()),
         ("pids", "pids.max", limits.processes.saturating_add(OTHER_PROCESSES).to_string()),
         ("cpu", "cpu.max", format!("{} 100000", processors * MAX_PROCESSOR_PERCENT * 1000)),
     ];
@@ -124,9 +169,25 @@ fn bounds(controllers: &[&str], job: &ScriptJob) -> Vec<(&'static str, String)> 
     available.map(|(_, file, value)| (file, value)).collect()
 }
 
+/// In the full tier the folders of a run and the skill itself lie in memory, which counts for the
+/// cgroup.
+fn memory_bound(job: &ScriptJob) -> u64 {
+    let memory = job.limits().memory_bytes.saturating_add(OVERHEAD_BYTES);
+    memory.saturating_add(bytes_in_folders(job))
+}
+
+/// The most bytes of memory that the folders of a run and the skill take.
+pub(crate) fn bytes_in_folders(job: &ScriptJob) -> u64 {
+    let skill: usize = job.files.iter().map(|file| file.bytes.len().next_multiple_of(4096)).sum();
+    job.limits_with_inputs().folder_bytes.saturating_mul(2).saturating_add(skill as u64)
+}
+
 /// Reads a number from a file of lines with a name and a number each.
 fn read_number(file: &Path, name: &str) -> Option<u64> {
-    let text = fs::read_to_string(file).ok()?;
+    find_number(&fs::read_to_string(file).ok()?, name)
+}
+
+fn find_number(text: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.split_once(' '));
     lines.find(|(key, _)| *key == name)?.1.parse().ok()
 }
@@ -137,8 +198,11 @@ fn kill_and_remove(path: &Path) {
     if fs::remove_dir(path).is_ok() {
         return;
     }
-    let _ = fs::write(path.join("cgroup.kill"), "1");
     let deadline = Instant::now() + KILL_TIMEOUT;
+    if fs::write(path.join("cgroup.kill"), "1").is_err() {
+        kill_each_and_remove(path, deadline);
+        return;
+    }
     let Ok(mut events) = File::open(path.join("cgroup.events")) else { return };
     loop {
         // `poll` reports only changes after the last read, so the file is read before the cgroup is
@@ -155,6 +219,18 @@ fn kill_and_remove(path: &Path) {
         if waited.is_err_and(|error| error != Errno::INTR) || events.rewind().is_err() {
             return;
         }
+    }
+}
+
+/// Kills what is in a cgroup of version 1, which cannot be killed or watched as a whole, and removes
+/// it.
+fn kill_each_and_remove(path: &Path, deadline: Instant) {
+    while fs::remove_dir(path).is_err() && Instant::now() < deadline {
+        let processes = fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default();
+        for pid in processes.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        std::thread::yield_now();
     }
 }
 
@@ -201,7 +277,11 @@ mod tests {
     fn what_is_written_bounds_all_processes_of_a_job_together() {
         let base = tempfile::tempdir().unwrap();
         let controllers = vec!["memory", "pids", "cpu"];
-        let delegated = DelegatedCgroup { base: base.path().to_owned(), controllers };
+        let delegated = DelegatedCgroup {
+            base: base.path().to_owned(),
+            controllers,
+            version: CgroupVersion::Two,
+        };
         let cgroup = RunCgroup::new(&delegated, &job()).unwrap();
         let read = |name: &str| fs::read_to_string(cgroup.path.join(name)).unwrap();
         let limits = job().limits().clone();
@@ -220,14 +300,17 @@ mod tests {
 
     #[test]
     fn without_a_controller_its_bound_is_not_written() {
-        assert_eq!(bounds(&["pids"], &job()), [("pids.max", "34".to_owned())]);
+        assert_eq!(bounds(&["pids"], CgroupVersion::Two, &job()), [("pids.max", "34".to_owned())]);
     }
 
     #[test]
     fn an_end_for_lack_of_memory_and_used_time_are_read() {
         let base = tempfile::tempdir().unwrap();
-        let delegated =
-            DelegatedCgroup { base: base.path().to_owned(), controllers: vec!["memory"] };
+        let delegated = DelegatedCgroup {
+            base: base.path().to_owned(),
+            controllers: vec!["memory"],
+            version: CgroupVersion::Two,
+        };
         let cgroup = RunCgroup::new(&delegated, &job()).unwrap();
         assert!(!cgroup.ran_out_of_memory());
         assert_eq!(cgroup.cpu_time(), None);
@@ -243,7 +326,11 @@ mod tests {
     #[test]
     fn groups_that_a_killed_process_of_the_same_id_left_are_passed_over() {
         let base = tempfile::tempdir().unwrap();
-        let delegated = DelegatedCgroup { base: base.path().to_owned(), controllers: Vec::new() };
+        let delegated = DelegatedCgroup {
+            base: base.path().to_owned(),
+            controllers: Vec::new(),
+            version: CgroupVersion::Two,
+        };
         let path =
             |number: u64| base.path().join(format!("{NAME_PREFIX}{}-{number}", std::process::id()));
         fs::create_dir(path(0)).unwrap();
@@ -264,7 +351,11 @@ mod tests {
             skip(TestNeed::Cgroups, "this process is in no version 2 cgroup");
             return None;
         };
-        let delegated = DelegatedCgroup { base: own.path, controllers: Vec::new() };
+        let delegated = DelegatedCgroup {
+            base: own.path,
+            controllers: Vec::new(),
+            version: CgroupVersion::Two,
+        };
         match try_creating(&delegated) {
             Ok(()) => Some(delegated),
             Err(error) => {
@@ -313,6 +404,7 @@ mod tests {
         let cgroups = RunCgroups(Ok(DelegatedCgroup {
             base: base.path.clone(),
             controllers: delegated.controllers,
+            version: delegated.version,
         }));
         let mut gone = Command::new("true").spawn().unwrap();
         gone.wait().unwrap();

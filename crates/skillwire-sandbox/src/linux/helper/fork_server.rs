@@ -18,20 +18,26 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open};
 use super::{
     super::helper_protocol::{HelperReply, HelperRequest, receive, send},
     process::fork,
-    seccomp::{FilterProfile, SyscallFilter},
+    seccomp::CompiledFilter,
     serve_job,
 };
 
 /// Answers requests until the supervisor goes away.
 pub(super) fn serve(requests: UnixStream) -> io::Result<()> {
-    // Compiled once: most runs use this one.
-    let filter = SyscallFilter::new(FilterProfile::OwnNamespaces { tcp: false })?;
+    // Compiled with the first request: most runs use this one.
+    let mut filter: Option<CompiledFilter> = None;
     loop {
         let (request, mut descriptors): (HelperRequest, _) = match receive(&requests) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             received => received?,
         };
         let control = UnixStream::from(descriptors.pop().ok_or(io::ErrorKind::InvalidData)?);
+        let profile = super::usual_profile(&request);
+        let compiled = match filter.take().filter(|compiled| compiled.profile == profile) {
+            Some(compiled) => compiled,
+            None => CompiledFilter::new(profile)?,
+        };
+        let filter = filter.insert(compiled);
         // A helper that ends at once must stay a zombie until its pidfd is open. If the kernel
         // reaped it by itself, the id could belong to another process by then, which the supervisor
         // would kill.
@@ -39,7 +45,7 @@ pub(super) fn serve(requests: UnixStream) -> io::Result<()> {
         let helper = match fork() {
             Ok(None) => {
                 drop(requests);
-                serve_job(&request, &filter, &control);
+                serve_job(&request, filter, &control);
             }
             Ok(Some(helper)) => open_pidfd(helper),
             Err(error) => Err(error),

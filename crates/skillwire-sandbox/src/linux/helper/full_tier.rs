@@ -25,10 +25,9 @@ use super::{
     process::{close_streams, die_with_parent, exit, fork, own_pidfd, wait_or_hang_up},
     report_failure, rlimits,
     script_exec::{PreparedScript, ScriptPaths},
-    seccomp::{FilterProfile, SyscallFilter},
+    seccomp::{CompiledFilter, FilterProfile, MemoryHold},
     visible_paths,
 };
-use crate::isolation::IsolationTier;
 
 /// Makes the namespaces, all but one, and the part of the root file system that every job needs.
 ///
@@ -64,7 +63,7 @@ fn unshare(namespaces: UnshareFlags) -> rustix::io::Result<()> {
 /// Starts the first process of the namespaces, and waits until it is gone.
 pub(super) fn run(
     job: &ReceivedJob,
-    filter: &SyscallFilter,
+    filter: &CompiledFilter,
     control: &UnixStream,
 ) -> Result<(), StepFailure> {
     // Not earlier: the supervisor has put this process into the run's cgroup only now, and a cgroup
@@ -72,7 +71,7 @@ pub(super) fn run(
     unshare(UnshareFlags::NEWCGROUP).at(IsolationStep::Namespaces)?;
     let helper = own_pidfd().at(IsolationStep::Fork)?;
     if let Some(first) = fork().at(IsolationStep::Fork)? {
-        return wait_or_hang_up(first, control).map(drop);
+        return wait_or_hang_up(first, control, &|_| None).map(drop);
     }
     let result = first_process(job, filter, control, &helper);
     if let Err(failure) = result {
@@ -85,7 +84,7 @@ pub(super) fn run(
 /// it.
 fn first_process(
     job: &ReceivedJob,
-    filter: &SyscallFilter,
+    filter: &CompiledFilter,
     control: &UnixStream,
     helper: &OwnedFd,
 ) -> Result<(), StepFailure> {
@@ -104,13 +103,10 @@ fn first_process(
         .at(IsolationStep::Capabilities)?;
     privileges::drop_capabilities().at(IsolationStep::Capabilities)?;
     landlock::confine(&path_rules(&spec.roots, proxy_port)).at(IsolationStep::Landlock)?;
-    if spec.network {
-        SyscallFilter::new(FilterProfile::OwnNamespaces { tcp: true })
-            .and_then(|filter| filter.apply())
-    } else {
-        filter.apply()
-    }
-    .at(IsolationStep::Seccomp)?;
+    let memory = MemoryHold::new(spec.memory_is_held);
+    filter
+        .apply_for(FilterProfile::OwnNamespaces { tcp: spec.network, memory })
+        .at(IsolationStep::Seccomp)?;
     // All layers hold for this process from here on, and the script inherits them.
     send(control, &HelperReport::Started { notes }, &[]).at(IsolationStep::Exec)?;
     let paths = ScriptPaths {
@@ -120,11 +116,15 @@ fn first_process(
         proxy_port,
     };
     let script = PreparedScript::new(spec, &paths).at(IsolationStep::Exec)?;
-    let set_limits = || rlimits::set(&spec.limits, IsolationTier::Full, spec.limit_address_space);
+    let set_limits = || {
+        rlimits::set(&spec.limits, rlimits::OTHERS_IN_NAMESPACE, spec.limit_address_space)
+    };
     let script = script.start(&set_limits)?;
     close_streams().at(IsolationStep::Wait)?;
     let status = wait_for_all(script).at(IsolationStep::Wait)?;
-    output_collector::report_end(control, paths.output, job, status).at(IsolationStep::Wait)
+    let folders = [paths.output, paths.temporary];
+    output_collector::report_end(control, paths.output, job, status, &folders)
+        .at(IsolationStep::Wait)
 }
 
 /// Waits for the script, kills everything that it left behind, and waits for that as well.

@@ -45,6 +45,16 @@ pub(super) fn confine(rules: &PathRules) -> io::Result<()> {
     }
 }
 
+/// Whether the kernel keeps signals inside of a confined process and its children (version 6).
+pub(super) fn confines_signals() -> bool {
+    /// Asks for the version of the interface in place of a ruleset.
+    const VERSION: libc::c_uint = 1;
+    let none = std::ptr::null::<libc::c_void>();
+    // SAFETY: with this flag the call reads no memory, and answers with a number.
+    let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0_usize, VERSION) };
+    version >= 6
+}
+
 fn ruleset(rules: &PathRules) -> Result<RulesetCreated, landlock::RulesetError> {
     let write = AccessFs::from_all(WANTED_ABI)
         & !AccessFs::Execute

@@ -24,7 +24,7 @@ mod full_tier;
 mod landlock;
 mod mounts;
 mod output_collector;
-mod privileges;
+pub(super) mod privileges;
 mod process;
 mod restricted_tier;
 mod rlimits;
@@ -38,7 +38,10 @@ use std::{
     process::ExitCode,
 };
 
-use self::{restricted_tier::RunFolders, seccomp::SyscallFilter};
+use self::{
+    restricted_tier::RunFolders,
+    seccomp::{CompiledFilter, FilterProfile, MemoryHold, ProcessRule},
+};
 use super::helper_protocol::{
     AtStep as _, HelperReport, HelperRequest, IsolationStep, JobSpec, StepFailure, receive, send,
 };
@@ -62,12 +65,23 @@ pub(crate) fn run() -> ExitCode {
 }
 
 /// Prepares a tier, does one job that arrives over the control socket, and exits.
-fn serve_job(request: &HelperRequest, filter: &SyscallFilter, control: &UnixStream) -> ! {
+fn serve_job(request: &HelperRequest, filter: &CompiledFilter, control: &UnixStream) -> ! {
     let result = prepare_and_run(request, filter, control);
     if let Err(failure) = result {
         report_failure(control, failure);
     }
     process::exit(result)
+}
+
+/// The filter that most jobs of a request need.
+fn usual_profile(request: &HelperRequest) -> FilterProfile {
+    let memory = MemoryHold::new(request.memory_is_held);
+    match request.tier {
+        IsolationTier::Full => FilterProfile::OwnNamespaces { tcp: false, memory },
+        IsolationTier::Restricted => {
+            FilterProfile::SharedNamespaces { processes: ProcessRule::Several, memory }
+        }
+    }
 }
 
 fn report_failure(control: &UnixStream, StepFailure { step, errno }: StepFailure) {
@@ -78,7 +92,7 @@ fn report_failure(control: &UnixStream, StepFailure { step, errno }: StepFailure
 /// Does everything that is the same for every job of the tier, waits for a job, and runs it.
 fn prepare_and_run(
     request: &HelperRequest,
-    filter: &SyscallFilter,
+    filter: &CompiledFilter,
     control: &UnixStream,
 ) -> Result<(), StepFailure> {
     // A session of its own has no terminal. Otherwise a script could push characters into the
@@ -103,7 +117,7 @@ fn prepare_and_run(
         IsolationTier::Restricted => {
             let folders = RunFolders::create(&request.scratch).at(IsolationStep::Scratch)?;
             match next_job(control)? {
-                Some(job) => restricted_tier::run(&job, &folders, control),
+                Some(job) => restricted_tier::run(&job, filter, &folders, control),
                 None => Ok(()),
             }
         }

@@ -16,11 +16,11 @@ use std::{
 };
 
 use rustix::{
-    fs::CWD,
+    fs::{CWD, Mode, OFlags},
     mount::{
-        FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
-        OpenTreeFlags, UnmountFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string,
-        fsmount, fsopen, mount_change, move_mount, open_tree, unmount,
+        FsMountFlags, FsOpenFlags, FsPickFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
+        OpenTreeFlags, UnmountFlags, fsconfig_create, fsconfig_reconfigure, fsconfig_set_flag,
+        fsconfig_set_string, fsmount, fsopen, fspick, mount_change, move_mount, open_tree, unmount,
     },
 };
 
@@ -76,11 +76,22 @@ pub(super) fn enter_root(job: &ReceivedJob) -> io::Result<Vec<String>> {
     // flags of their own.
     let root = rustix::fs::open(
         "/",
-        rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC,
-        rustix::fs::Mode::empty(),
+        OFlags::PATH | OFlags::CLOEXEC,
+        Mode::empty(),
     )?;
+    fill_root()?;
     restrict(&root, MountAttrFlags::MOUNT_ATTR_RDONLY, false)?;
     Ok(notes)
+}
+
+/// Makes the root as large as it is. A script cannot write to it, but by reading a mapping of a hole
+/// in a file it could still take the space that is left.
+fn fill_root() -> io::Result<()> {
+    let found = rustix::fs::statvfs("/")?;
+    let used = (found.f_blocks - found.f_bfree) * found.f_frsize;
+    let root = fspick(CWD, "/", FsPickFlags::FSPICK_CLOEXEC)?;
+    fsconfig_set_string(root.as_fd(), "size", used.max(4096).to_string())?;
+    Ok(fsconfig_reconfigure(root.as_fd())?)
 }
 
 /// Writes the skill's files, and links to its packages. Scripts and static programs may be executed.
@@ -141,6 +152,12 @@ fn write_system_files() -> io::Result<()> {
     for (path, text) in visible_paths::GENERATED_FILES {
         write_file(Path::new(path), text.as_bytes(), 0o444)?;
     }
+    // A file without content and of the greatest length reads like the device, without taking space.
+    // Unlike with the device, memory that is mapped from it counts for the root, which is full.
+    let zero = Path::new(visible_paths::ZERO_DEVICE.trim_start_matches('/'));
+    write_file(zero, b"", 0o444)?;
+    let zero = rustix::fs::open(zero, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
+    rustix::fs::ftruncate(zero?, i64::MAX.unsigned_abs())?;
     for (name, target) in [
         ("dev/fd", "/proc/self/fd"),
         ("dev/stdin", "/proc/self/fd/0"),

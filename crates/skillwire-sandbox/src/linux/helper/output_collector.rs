@@ -47,6 +47,7 @@ pub(super) fn report_end(
     output: &Path,
     job: &ReceivedJob,
     status: WaitStatus,
+    file_systems: &[&Path],
 ) -> io::Result<()> {
     let limits = &job.spec.limits;
     let inputs = job.spec.inputs.iter().map(|input| input.path.as_str());
@@ -68,7 +69,7 @@ pub(super) fn report_end(
         signal: status.terminating_signal(),
         files: specs.collect(),
         skipped_files: skipped,
-        usage: kernel_usage(),
+        usage: kernel_usage(file_systems),
     };
     send(control, &report, &[])?;
     let mut control = control;
@@ -137,8 +138,8 @@ fn has_content(mut file: &File, content: &[u8]) -> bool {
     file.rewind().is_ok() && same
 }
 
-/// What the kernel counted for the children that are gone.
-fn kernel_usage() -> KernelUsage {
+/// What the kernel counted for the children that are gone, and for file systems of the run's own.
+fn kernel_usage(file_systems: &[&Path]) -> KernelUsage {
     // SAFETY: the structure consists of numbers, for which zeros are valid values.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a structure of the right type that lives through the call.
@@ -147,7 +148,17 @@ fn kernel_usage() -> KernelUsage {
     }
     let micros =
         |time: libc::timeval| time.tv_sec.unsigned_abs() * 1_000_000 + time.tv_usec.unsigned_abs();
+    let found = || file_systems.iter().filter_map(|folder| rustix::fs::statvfs(*folder).ok());
     KernelUsage {
+        folder_bytes: found()
+            .map(|found| (found.f_blocks - found.f_bfree) * found.f_frsize)
+            .max()
+            .unwrap_or(0),
+        // The folder itself is the first of its files.
+        folder_files: found()
+            .map(|found| (found.f_files - found.f_ffree).saturating_sub(1))
+            .max()
+            .unwrap_or(0),
         cpu_micros: micros(usage.ru_utime) + micros(usage.ru_stime),
         peak_bytes: usage.ru_maxrss.unsigned_abs() * 1024,
     }

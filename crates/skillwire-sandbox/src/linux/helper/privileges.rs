@@ -1,5 +1,7 @@
 //! Gives up root and every capability for good.
 
+use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt as _};
+
 use rustix::{
     process::DumpableBehavior,
     thread::{
@@ -9,9 +11,23 @@ use rustix::{
     },
 };
 
+use super::super::process_tree;
+
 /// The first of the user ids that runs get when the supervisor is root. No system hands out ids in
 /// this range.
 const FIRST_RUN_UID: u32 = 1_900_000_000;
+
+/// The first of the ids that runs get in a container to which the range above is not mapped. Systems
+/// hand out no ids below 65,534 that are this high, but to services while they run.
+const FIRST_CONTAINER_UID: u32 = 61_184;
+
+/// How many ids there are in a container.
+const CONTAINER_UIDS: u32 = 4096;
+
+/// Whether runs of root get this user id.
+pub(in super::super) fn is_run_uid(uid: u32) -> bool {
+    uid >= FIRST_RUN_UID || (FIRST_CONTAINER_UID..FIRST_CONTAINER_UID + CONTAINER_UIDS).contains(&uid)
+}
 
 /// Becomes a user whose id no other process has.
 ///
@@ -21,7 +37,7 @@ const FIRST_RUN_UID: u32 = 1_900_000_000;
 /// Groups go first, then the group id, then the user id: a process that is no longer root can
 /// change neither of the others, and would keep root's groups.
 pub(super) fn drop_root() -> rustix::io::Result<()> {
-    let id = FIRST_RUN_UID + rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
+    let id = unused_id();
     let uid = Uid::from_raw(id);
     let gid = Gid::from_raw(id);
     set_thread_groups(&[])?;
@@ -30,6 +46,32 @@ pub(super) fn drop_root() -> rustix::io::Result<()> {
     // The kernel makes a process that changed its user unreadable, and gives its `/proc` entries to
     // root. The id maps of the user namespace are written there, so it has to be its own again.
     rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)
+}
+
+/// An id that this process may take and that no other process has.
+fn unused_id() -> u32 {
+    let pid = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
+    let wanted = FIRST_RUN_UID + pid;
+    if ["/proc/self/uid_map", "/proc/self/gid_map"].iter().all(|map| is_mapped(map, wanted)) {
+        return wanted;
+    }
+    // A container without root has 65,536 ids in most cases, and more processes can come and go than
+    // there are ids here. So an id that a process has is passed over.
+    let used: BTreeSet<u32> = process_tree::all_processes()
+        .filter_map(|pid| Some(fs::metadata(format!("/proc/{pid}")).ok()?.uid()))
+        .collect();
+    let candidates = (0..CONTAINER_UIDS).map(|n| FIRST_CONTAINER_UID + (pid + n) % CONTAINER_UIDS);
+    candidates.into_iter().find(|id| !used.contains(id)).unwrap_or(wanted)
+}
+
+/// Whether an id has a meaning in the user namespace of this process.
+fn is_mapped(map: &str, id: u32) -> bool {
+    let map = fs::read_to_string(map).unwrap_or_default();
+    map.lines().any(|line| {
+        let mut numbers = line.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
+        let (first, count) = (numbers.next(), numbers.nth(1));
+        first.zip(count).is_some_and(|(first, count)| (first..first + count).contains(&id.into()))
+    })
 }
 
 /// Drops every capability, and the chance to get one by executing a program.

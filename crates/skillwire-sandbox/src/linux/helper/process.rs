@@ -103,13 +103,20 @@ pub(super) fn exit(result: Result<(), StepFailure>) -> ! {
     unsafe { libc::_exit(i32::from(result.is_err())) }
 }
 
+/// How often children that lost their parents are waited for.
+const REAP_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
 /// Waits for a child, and kills it when the supervisor hangs up. Returns `None` in that case.
+///
+/// `reap_others` waits for other children that have ended, and returns the child's end if it came
+/// upon that.
 ///
 /// The supervisor never says anything on the control socket after the job, so the socket becomes
 /// ready only when the supervisor has closed it or has died. In either case nothing may go on.
 pub(super) fn wait_or_hang_up(
     child: Pid,
     control: &UnixStream,
+    reap_others: &dyn Fn(Pid) -> Option<WaitStatus>,
 ) -> Result<Option<WaitStatus>, StepFailure> {
     close_streams().at(IsolationStep::Wait)?;
     let pidfd = pidfd_open(child, PidfdFlags::empty()).at(IsolationStep::Wait)?;
@@ -118,20 +125,30 @@ pub(super) fn wait_or_hang_up(
         let mut events =
             [PollFd::new(&pidfd, PollFlags::IN), PollFd::new(control, PollFlags::RDHUP)];
         let watched = if hung_up { &mut events[..1] } else { &mut events[..] };
-        match poll(watched, None) {
+        match poll(watched, Some(&REAP_INTERVAL)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error).at(IsolationStep::Wait),
         }
         let [child_ended, control_closed] = events.map(|event| !event.revents().is_empty());
         if control_closed && !hung_up {
             hung_up = true;
-            // Fails only if the child has ended already.
-            let _ = pidfd_send_signal(&pidfd, Signal::KILL);
+            kill_child(child, &pidfd);
+        }
+        if let Some(status) = reap_others(child) {
+            return Ok(Some(status).filter(|_| !hung_up));
         }
         if child_ended {
             let status = waitpid(Some(child), WaitOptions::empty()).at(IsolationStep::Wait)?;
             return Ok(status.map(|(_, status)| status).filter(|_| !hung_up));
         }
+    }
+}
+
+/// Kills a child that was not waited for yet. It still has its id then, so that the older call, which
+/// some policies allow alone, cannot hit another process.
+fn kill_child(child: Pid, pidfd: &OwnedFd) {
+    if pidfd_send_signal(pidfd, Signal::KILL).is_err() {
+        let _ = rustix::process::kill_process(child, Signal::KILL);
     }
 }
 

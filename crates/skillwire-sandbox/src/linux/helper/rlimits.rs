@@ -1,29 +1,55 @@
 //! Limits that the kernel enforces for each process.
 
+use std::fs;
+
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::{isolation::IsolationTier, limits::RunLimits};
+use super::{super::process_tree, privileges::is_run_uid};
+use crate::limits::RunLimits;
 
 /// How much more address space than memory a process may have, for libraries and stacks.
 const EXTRA_ADDRESS_SPACE: u64 = 2 * 1024 * 1024 * 1024;
 
-/// The helper and the first process of the namespace, which have the same user id as the script.
-const OTHER_PROCESSES: u64 = 2;
+/// In the full tier, the helper and the first process of the namespace.
+pub(super) const OTHERS_IN_NAMESPACE: u64 = 2;
+
+/// How many processes and threads other programs of a user may start while a script of the restricted
+/// tier runs. The supervisor counts those of the script; this only has to hold until it looks again.
+const OTHERS_BESIDES: u64 = 512;
+
+/// How many processes and threads of the restricted tier's user may be none of the script's. `None`
+/// where `/proc` does not tell.
+///
+/// A user that only this run has has no others than the helper.
+pub(super) fn others_of_user() -> Option<u64> {
+    let user = rustix::process::getuid().as_raw();
+    if is_run_uid(user) {
+        return Some(1);
+    }
+    let tasks = process_tree::all_processes().filter_map(|pid| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse::<u64>().ok()
+        };
+        (field("Uid:")? == u64::from(user)).then(|| field("Threads:"))?
+    });
+    Some(tasks.sum::<u64>()).filter(|count| *count > 0).map(|count| count + OTHERS_BESIDES)
+}
 
 /// Sets what this process and each of its children may use.
+///
+/// `others` are the processes and threads of the same user that are not the script's: the kernel
+/// counts all of a user's in its user namespace.
 ///
 /// Called right before the script is executed: these limits also apply to this process, which may
 /// hold the whole skill in memory.
 pub(super) fn set(
     limits: &RunLimits,
-    tier: IsolationTier,
+    others: u64,
     limit_address_space: bool,
 ) -> rustix::io::Result<()> {
-    // Counted for the user in its namespace. Outside of namespaces it would count all processes of
-    // the user; there the filter allows no second process at all.
-    if tier == IsolationTier::Full {
-        lower(Resource::Nproc, limits.processes.saturating_add(OTHER_PROCESSES))?;
-    }
+    lower(Resource::Nproc, limits.processes.saturating_add(others))?;
     lower(Resource::Data, limits.memory_bytes)?;
     if limit_address_space {
         lower(Resource::As, limits.memory_bytes.saturating_add(EXTRA_ADDRESS_SPACE))?;

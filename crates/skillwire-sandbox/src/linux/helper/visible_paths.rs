@@ -21,16 +21,25 @@ pub(super) fn real_system_directories() -> Vec<PathBuf> {
 }
 
 /// What loaders, commands and Node need of `/etc` to find libraries and each other.
-pub(super) const CONFIGURATION: [&str; 3] =
-    ["/etc/ld.so.cache", "/etc/alternatives", "/etc/ssl/openssl.cnf"];
+pub(super) const CONFIGURATION: [&str; 5] = [
+    "/etc/ld.so.cache",
+    "/etc/alternatives",
+    "/etc/ssl/openssl.cnf",
+    // Python's `mimetypes` reads both wherever they exist, and fails where it may not.
+    "/etc/mime.types",
+    "/etc/apache2/mime.types",
+];
 
 /// Certificates, for scripts with a network grant.
 pub(super) const CERTIFICATES: [&str; 3] =
     ["/etc/ssl/certs", "/etc/pki/tls", "/etc/ca-certificates"];
 
 /// Devices without any state that a script could read or change.
-pub(super) const DEVICES: [&str; 5] =
-    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+pub(super) const DEVICES: [&str; 4] = ["/dev/null", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// Gives zeros without end. A mapping of it is memory that processes share and that no file system
+/// bounds, so the full tier has a file in its place.
+pub(super) const ZERO_DEVICE: &str = "/dev/zero";
 
 /// Files of `/etc` that the full tier makes up, so that programs which look up their user find one.
 /// The real files name the users of the machine.

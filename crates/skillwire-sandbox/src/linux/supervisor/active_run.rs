@@ -12,10 +12,12 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::{
     super::{
-        cgroup::RunCgroup, egress_proxy::EgressProxy, process_tree, scratch_folder::ScratchFolder,
+        cgroup::{RunCgroup, bytes_in_folders}, egress_proxy::EgressProxy, run_meter::RunMeter,
+        scratch_folder::ScratchFolder,
     },
     FinishedRun, RunFailure,
     helper_pool::HelperProcess,
+    limit_holders,
     maintenance::{MaintenanceThread, RunRemains},
     report_reader::ReportReader,
     script_streams::{CapturedStream, InputFeed, ScriptStreams},
@@ -25,7 +27,6 @@ use crate::{
     cancel::CancelHandle,
     isolation::IsolationTier,
     job::ScriptJob,
-    limits::RunLimits,
     outcome::{AggregateEnforcement, ResourceUsage, RunEnd, RunOutcome, StopReason},
     sandbox::{OutputStream, RunObserver, RunProgress},
     sanitise,
@@ -36,7 +37,7 @@ const SAMPLE_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Everything about a run that is under way.
 pub(super) struct ActiveRun<'a> {
-    helper_pid: u32,
+    meter: RunMeter,
     /// Closing it tells the helper to end every process of the run.
     control: Option<UnixStream>,
     reports: ReportReader,
@@ -54,7 +55,7 @@ pub(super) struct ActiveRun<'a> {
 
 impl<'a> ActiveRun<'a> {
     pub(super) fn new(
-        helper_pid: u32,
+        meter: RunMeter,
         control: UnixStream,
         streams: ScriptStreams<'a>,
         job: &'a ScriptJob,
@@ -63,7 +64,7 @@ impl<'a> ActiveRun<'a> {
     ) -> io::Result<Self> {
         control.set_nonblocking(true)?;
         Ok(Self {
-            helper_pid,
+            meter,
             control: Some(control),
             reports: ReportReader::new(&job.limits_with_inputs()),
             stdin: streams.stdin,
@@ -166,22 +167,39 @@ impl<'a> ActiveRun<'a> {
 
     /// Adds up what the run uses, and decides whether it has to be stopped.
     ///
-    /// With a cgroup the kernel holds memory and processes in bounds at every moment, and its count
-    /// of processor time includes processes that came and went between two samples.
+    /// With a cgroup the kernel holds memory in bounds at every moment, with what the run's folders
+    /// may hold on top. Its count of processor time includes processes that came and went between two
+    /// samples.
     fn check_usage(&mut self, scratch: &ScratchFolder) {
-        let mut sample = process_tree::usage_below(self.helper_pid);
+        let limits = &self.job.limits_with_inputs();
+        let mut sample = self.meter.sample(scratch, limits);
         if let Some(cpu_time) = self.cgroup.as_ref().and_then(RunCgroup::cpu_time) {
             sample.cpu_time = sample.cpu_time.max(cpu_time);
         }
-        self.usage.peak_memory_bytes = self.usage.peak_memory_bytes.max(sample.memory_bytes);
-        self.usage.cpu_time = self.usage.cpu_time.max(sample.cpu_time);
-        let RunLimits { memory_bytes, cpu_time, .. } = self.job.limits;
-        if sample.memory_bytes > memory_bytes {
+        // The cgroup knows better than the sum over processes, which share pages.
+        let in_folders = bytes_in_folders(self.job);
+        if let Some(held) = self.cgroup.as_ref().and_then(|cgroup| cgroup.memory(in_folders)) {
+            sample.memory_bytes = held;
+        }
+        let out_of_memory = self.cgroup.as_ref().is_some_and(RunCgroup::ran_out_of_memory);
+        let usage = &mut self.usage;
+        usage.peak_memory_bytes = usage.peak_memory_bytes.max(sample.memory_bytes);
+        usage.peak_processes = usage.peak_processes.max(sample.processes);
+        usage.cpu_time = usage.cpu_time.max(sample.cpu_time);
+        let folders = sample.folders.unwrap_or_default();
+        usage.folder_bytes = usage.folder_bytes.max(folders.bytes);
+        usage.folder_files = usage.folder_files.max(folders.files);
+        let folders_are_over = sample.folders.is_none()
+            || folders.bytes > limits.folder_bytes
+            || folders.files > limits.folder_files;
+        if sample.memory_bytes > limits.memory_bytes || out_of_memory {
             self.stop = Some(StopReason::Memory);
-        } else if sample.cpu_time > cpu_time {
+        } else if sample.cpu_time > limits.cpu_time {
             self.stop = Some(StopReason::Cpu);
-        } else if scratch.is_over(&self.job.limits_with_inputs()) {
+        } else if folders_are_over {
             self.stop = Some(StopReason::Disk);
+        } else if sample.processes > limits.processes {
+            self.stop = Some(StopReason::Processes);
         }
     }
 
@@ -197,7 +215,7 @@ impl<'a> ActiveRun<'a> {
         // still be writing to its streams, or be billed to the next run.
         let script_is_gone = self.reports.has_ended();
         if !script_is_gone {
-            remains.end();
+            remains.end_unfinished();
         }
         self.stdout.drain();
         self.stderr.drain();
@@ -206,6 +224,7 @@ impl<'a> ActiveRun<'a> {
         if remains.cgroup.as_ref().is_some_and(RunCgroup::ran_out_of_memory) {
             self.stop.get_or_insert(StopReason::Memory);
         }
+        self.usage.output_bytes = (self.stdout.written() + self.stderr.written()) as u64;
         self.usage.wall_time = self.started.elapsed();
         if script_is_gone {
             maintenance.clean_up(remains);
@@ -235,6 +254,9 @@ impl<'a> ActiveRun<'a> {
             (None, Some(end)) => {
                 usage.cpu_time = usage.cpu_time.max(Duration::from_micros(end.usage.cpu_micros));
                 usage.peak_memory_bytes = usage.peak_memory_bytes.max(end.usage.peak_bytes);
+                usage.folder_bytes = usage.folder_bytes.max(end.usage.folder_bytes);
+                usage.folder_files = usage.folder_files.max(end.usage.folder_files);
+                usage.peak_processes = usage.peak_processes.max(1);
                 (run_end(end.exit, end.signal), end.files, end.skipped_files)
             }
             _ => {
@@ -246,6 +268,7 @@ impl<'a> ActiveRun<'a> {
             let (bytes, more) = captured.into_bytes();
             sanitise::text(&bytes, job.limits.stream_bytes, more)
         };
+        let limits = limit_holders(&enforcement, tier).limits(&job.limits, Some(&usage));
         let outcome = RunOutcome {
             end,
             stdout: text(stdout),
@@ -255,6 +278,7 @@ impl<'a> ActiveRun<'a> {
             usage,
             tier,
             enforcement,
+            limits,
         };
         Ok(FinishedRun { outcome, notes: reports.notes })
     }

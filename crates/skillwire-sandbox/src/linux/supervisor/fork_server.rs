@@ -52,10 +52,14 @@ impl ForkServer {
     }
 
     /// Asks for a helper, which starts to prepare what every job of the tier needs.
-    pub(super) fn fork_helper(&self, tier: IsolationTier) -> io::Result<HelperProcess> {
+    pub(super) fn fork_helper(
+        &self,
+        tier: IsolationTier,
+        memory_is_held: bool,
+    ) -> io::Result<HelperProcess> {
         let (ours, theirs) = UnixStream::pair()?;
         let scratch = ScratchFolder::new(tier)?;
-        let request = HelperRequest { tier, scratch: scratch.path() };
+        let request = HelperRequest { tier, scratch: scratch.path(), memory_is_held };
         send(&self.requests, &request, &[theirs.as_fd()])?;
         let (reply, mut descriptors) = receive(&self.requests)?;
         match reply {

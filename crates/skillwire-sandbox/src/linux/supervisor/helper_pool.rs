@@ -14,10 +14,14 @@ use parking_lot::Mutex;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::retry_on_intr,
-    process::{Signal, pidfd_send_signal},
+    process::{Pid, Signal, kill_process, pidfd_send_signal},
 };
 
-use super::{super::scratch_folder::ScratchFolder, fork_server::ForkServer, timespec};
+use super::{
+    super::{process_tree, scratch_folder::ScratchFolder},
+    fork_server::ForkServer,
+    timespec,
+};
 use crate::isolation::IsolationTier;
 
 /// A process that waits for its job at the other end of a socket. Dropping this value ends it.
@@ -70,8 +74,20 @@ impl HelperProcess {
         if !is_readable_within(self.pidfd.as_fd(), Some(timeout)) {
             // The script, or the first process of its namespace, asked the kernel to be killed when
             // the helper ends, so nothing of the run survives this.
-            let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
+            if pidfd_send_signal(&self.pidfd, Signal::KILL).is_err() {
+                // Some policies allow the older call alone. The process has not been waited for, or
+                // the wait above would have ended, so that no other process has its id.
+                let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+                let _ = pid.map(|pid| kill_process(pid, Signal::KILL));
+            }
             is_readable_within(self.pidfd.as_fd(), None);
+        }
+    }
+
+    /// Ends what is left of a run whose helper could not end it.
+    pub(super) fn end_orphans(&self) {
+        if self.tier == IsolationTier::Restricted {
+            process_tree::kill_orphaned_session(self.pid);
         }
     }
 }
@@ -108,14 +124,22 @@ pub(crate) struct HelperPool {
     fork_server: Mutex<Option<ForkServer>>,
     /// Whether another helper is made when a run takes one.
     keep_standby: bool,
+    /// Whether cgroups bound the memory of runs, which helpers prepare for.
+    memory_is_held: bool,
     /// The helper that waits for the next run.
     standby: Mutex<Option<HelperProcess>>,
 }
 
 impl HelperPool {
     /// Makes helpers from this program; `keep_standby` keeps one ready for the next run.
-    pub(crate) fn new(program: PathBuf, keep_standby: bool) -> Self {
-        Self { program, fork_server: Mutex::default(), keep_standby, standby: Mutex::default() }
+    pub(crate) fn new(program: PathBuf, keep_standby: bool, memory_is_held: bool) -> Self {
+        Self {
+            program,
+            fork_server: Mutex::default(),
+            keep_standby,
+            memory_is_held,
+            standby: Mutex::default(),
+        }
     }
 
     /// Whether a new standby helper is wanted after a run took one.
@@ -154,7 +178,7 @@ impl HelperPool {
         // A fork server that failed is not put back: after a timeout its late reply would be taken
         // for the answer to the next request, and a run would get the helper of another.
         if let Some(server) = fork_server.take() {
-            match server.fork_helper(tier) {
+            match server.fork_helper(tier, self.memory_is_held) {
                 Ok(helper) => {
                     *fork_server = Some(server);
                     return Ok(helper);
@@ -165,7 +189,7 @@ impl HelperPool {
             }
         }
         let server = ForkServer::start(&self.program)?;
-        let helper = server.fork_helper(tier)?;
+        let helper = server.fork_helper(tier, self.memory_is_held)?;
         *fork_server = Some(server);
         Ok(helper)
     }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    super::cgroup::RunCgroup,
+    super::{cgroup::RunCgroup, folder_removal},
     HELPER_TIMEOUT,
     helper_pool::{HelperPool, HelperProcess},
 };
@@ -34,6 +34,12 @@ impl RunRemains {
     /// Waits until the helper has ended.
     pub(super) fn end(&mut self) {
         self.helper.end(HELPER_TIMEOUT);
+    }
+
+    /// Waits until the helper of a run that did not come to its end has ended, and ends what it left.
+    pub(super) fn end_unfinished(&mut self) {
+        self.end();
+        self.helper.end_orphans();
     }
 }
 
@@ -110,6 +116,7 @@ impl Drop for MaintenanceThread {
 fn work(tasks: &Receiver<MaintenanceTask>, helpers: &HelperPool) {
     // The tier of the standby helper that is missing, and when it is started at the latest.
     let mut missing_helper: Option<(IsolationTier, Instant)> = None;
+    let mut swept = false;
     loop {
         let task = match missing_helper {
             None => tasks.recv().map_err(RecvTimeoutError::from),
@@ -124,7 +131,14 @@ fn work(tasks: &Receiver<MaintenanceTask>, helpers: &HelperPool) {
             Ok(MaintenanceTask::StartHelper(tier)) => {
                 missing_helper = Some((tier, Instant::now()));
             }
-            Ok(MaintenanceTask::CleanUp(mut remains)) => remains.end(),
+            Ok(MaintenanceTask::CleanUp(mut remains)) => {
+                remains.end();
+                drop(remains);
+                // After the first run, which does not wait for it.
+                if !std::mem::replace(&mut swept, true) {
+                    folder_removal::remove_abandoned();
+                }
+            }
             Ok(MaintenanceTask::Synchronise(done)) => waiting = Some(done),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,

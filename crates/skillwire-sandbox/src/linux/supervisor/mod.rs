@@ -23,12 +23,14 @@ use rustix::event::Timespec;
 use self::{active_run::ActiveRun, maintenance::MaintenanceThread, script_streams::ScriptStreams};
 pub(crate) use self::{helper_pool::HelperPool, run_failure::RunFailure};
 use super::{
-    cgroup::RunCgroups,
+    cgroup::{RunCgroup, RunCgroups},
     helper_protocol::{FileSpec, InputSpec, JobSpec, ScriptProgram, send},
     process_tree,
+    run_meter::RunMeter,
 };
 use crate::{
     cancel::CancelHandle,
+    enforced_limit::{LimitEnforcement, LimitHolders},
     interpreter::{ScriptInterpreter, ScriptLanguage},
     isolation::IsolationTier,
     job::ScriptJob,
@@ -75,6 +77,11 @@ impl RunSupervisor {
         self.cgroups.enforcement()
     }
 
+    /// What holds the limits of a run, as far as that is known before one.
+    pub(crate) fn limit_holders(&self, tier: IsolationTier) -> LimitHolders {
+        limit_holders(&self.cgroups.enforcement(), tier)
+    }
+
     /// Runs a job in a tier, from start to end.
     pub(crate) fn run(
         &self,
@@ -84,11 +91,11 @@ impl RunSupervisor {
         observer: &mut dyn RunObserver,
     ) -> Result<FinishedRun, RunFailure> {
         // Without a list of children nothing adds up what a run uses, so it must not begin.
-        if !process_tree::is_supported() {
+        if let Err(why) = process_tree::check() {
             return Err(RunFailure::Isolation {
                 what: "a list of a process's children in `/proc`",
-                why: "`/proc` has no such list".to_owned(),
-                hint: "Mount `/proc`, and use a kernel with `CONFIG_PROC_CHILDREN`.",
+                why,
+                hint: "Mount `/proc` for this process namespace, and use a kernel with `CONFIG_PROC_CHILDREN`.",
             });
         }
         let started = Instant::now();
@@ -97,19 +104,21 @@ impl RunSupervisor {
         // then, so no process of the run can ever be outside of the cgroup, where its limits would
         // not hold.
         let (cgroup, enforcement) = self.cgroups.create(job, helper.pid());
+        let memory_is_held = cgroup.as_ref().is_some_and(RunCgroup::holds_memory);
         let (script_ends, streams) = ScriptStreams::new(job, observer.wants_output())?;
         let control =
             helper.control.take().ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
         // A helper that failed may close the socket before it has read the job. It reported why,
         // and that report is read below, so an error here is only used where there is none.
-        let send_error = send_job(&control, job, &script_ends).err();
+        let send_error = send_job(&control, job, memory_is_held, &script_ends).err();
         // Otherwise the supervisor itself would keep the script's streams open, and never see their
         // end.
         drop(script_ends);
         if self.helpers.keeps_standby() {
             self.maintenance.replace_taken_helper(tier);
         }
-        let mut run = ActiveRun::new(helper.pid(), control, streams, job, started, cgroup)?;
+        let meter = RunMeter::new(helper.pid(), tier);
+        let mut run = ActiveRun::new(meter, control, streams, job, started, cgroup)?;
         let supervised = run.supervise(cancel, observer, helper.scratch());
         // Also after a failure: closing the control socket makes the helper end every process.
         run.hang_up(helper, &self.maintenance);
@@ -119,7 +128,31 @@ impl RunSupervisor {
     }
 }
 
-fn job_spec(job: &ScriptJob) -> JobSpec {
+/// What holds the limits of a run, given what holds those on all of its processes together.
+fn limit_holders(enforcement: &AggregateEnforcement, tier: IsolationTier) -> LimitHolders {
+    let by_cgroup = |controller: &str| match enforcement {
+        AggregateEnforcement::Cgroup { controllers }
+            if controllers.iter().any(|name| name == controller) =>
+        {
+            Some(LimitEnforcement::kernel("cgroup"))
+        }
+        _ => None,
+    };
+    // The kernel counts the processes of a user: in a user namespace, or where the user is one that
+    // only this run has, those are the script's.
+    let user_is_own = tier == IsolationTier::Full || rustix::process::geteuid().is_root();
+    let by_user = user_is_own.then(|| LimitEnforcement::kernel("RLIMIT_NPROC"));
+    LimitHolders {
+        memory: by_cgroup("memory").unwrap_or(LimitEnforcement::Counted),
+        processes: by_user.or_else(|| by_cgroup("pids")).unwrap_or(LimitEnforcement::Counted),
+        folders: match tier {
+            IsolationTier::Full => LimitEnforcement::kernel("tmpfs"),
+            IsolationTier::Restricted => LimitEnforcement::Counted,
+        },
+    }
+}
+
+fn job_spec(job: &ScriptJob, memory_is_held: bool) -> JobSpec {
     let script = job.script.as_str().to_owned();
     let is_node = matches!(
         &job.interpreter,
@@ -158,6 +191,7 @@ fn job_spec(job: &ScriptJob) -> JobSpec {
         environment: job.environment.clone().into_iter().collect(),
         network: !job.destinations.is_empty(),
         limits: job.limits_with_inputs(),
+        memory_is_held,
         limit_address_space: !is_node,
     }
 }
@@ -165,10 +199,11 @@ fn job_spec(job: &ScriptJob) -> JobSpec {
 fn send_job(
     control: &UnixStream,
     job: &ScriptJob,
+    memory_is_held: bool,
     [stdin, stdout, stderr]: &[OwnedFd; 3],
 ) -> io::Result<()> {
     control.set_write_timeout(Some(HELPER_TIMEOUT))?;
-    send(control, &job_spec(job), &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()])?;
+    send(control, &job_spec(job, memory_is_held), &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()])?;
     let mut control = control;
     let files = job.files.iter().map(|file| &file.bytes);
     let inputs = job.inputs.iter().map(|input| &input.bytes);

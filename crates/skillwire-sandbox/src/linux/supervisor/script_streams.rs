@@ -7,7 +7,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{OFlags, fcntl_getfl, fcntl_setfl},
+    fs::{Mode, OFlags, fchmod, fcntl_getfl, fcntl_setfl},
     pipe::{PipeFlags, pipe_with},
 };
 
@@ -36,6 +36,13 @@ impl<'a> ScriptStreams<'a> {
             stdout: CapturedStream::new(File::from(out_read), job.limits.stream_bytes, live)?,
             stderr: CapturedStream::new(File::from(err_read), job.limits.stream_bytes, live)?,
         };
+        // A pipe belongs to the user who made it. A script of another user, as under root, could not
+        // open `/dev/stdin` again. Only processes that have a pipe open can find it.
+        if rustix::process::geteuid().is_root() {
+            for end in [&in_read, &out_write, &err_write] {
+                fchmod(end, Mode::from_raw_mode(0o666))?;
+            }
+        }
         Ok(([in_read, out_write, err_write], streams))
     }
 }

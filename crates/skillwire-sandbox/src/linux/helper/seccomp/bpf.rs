@@ -23,6 +23,8 @@ pub(super) enum CallDecision {
     /// Allowed if one of these rules matches the arguments, otherwise treated like a call that is
     /// not listed.
     AllowIf(Vec<SeccompRule>),
+    /// Allowed if one of these rules matches the arguments, otherwise this action.
+    AllowIfOr(Vec<SeccompRule>, SeccompAction),
 }
 
 /// A range of call numbers with the same program: its first number. It ends where the next one
@@ -48,10 +50,9 @@ pub(super) fn compile(
         }
         let program = match decision {
             CallDecision::Always(action) => vec![act(action)],
-            CallDecision::AllowIf(rules) => {
-                let rules = BTreeMap::from([(*call, rules.clone())]);
-                SeccompFilter::new(rules, unlisted.clone(), SeccompAction::Allow, arch)?
-                    .try_into()?
+            CallDecision::AllowIf(rules) => conditional(*call, rules, unlisted, arch)?,
+            CallDecision::AllowIfOr(rules, otherwise) => {
+                conditional(*call, rules, otherwise, arch)?
             }
         };
         push_range(&mut ranges, number, program);
@@ -68,6 +69,17 @@ pub(super) fn compile(
     ];
     program.extend(search(&ranges));
     Ok(program)
+}
+
+/// A program that allows one call if a rule matches, and otherwise acts in another way.
+fn conditional(
+    call: i64,
+    rules: &[SeccompRule],
+    otherwise: &SeccompAction,
+    arch: TargetArch,
+) -> Result<BpfProgram, BackendError> {
+    let rules = BTreeMap::from([(call, rules.to_vec())]);
+    SeccompFilter::new(rules, otherwise.clone(), SeccompAction::Allow, arch)?.try_into()
 }
 
 /// Adds a range from `first` on, or extends the last one if it has the same single action.

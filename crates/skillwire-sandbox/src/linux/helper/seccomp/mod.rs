@@ -5,6 +5,7 @@
 
 mod allowed_calls;
 mod bpf;
+mod call_arguments;
 
 use std::{collections::BTreeMap, io};
 
@@ -13,7 +14,10 @@ use seccompiler::{
     SeccompCondition, SeccompRule, TargetArch, apply_filter,
 };
 
-use self::bpf::CallDecision;
+use self::{
+    bpf::CallDecision,
+    call_arguments::{allow_values, number, values},
+};
 
 #[cfg(target_arch = "x86_64")]
 const ARCH: TargetArch = TargetArch::x86_64;
@@ -56,30 +60,61 @@ const PRCTLS: [i32; 8] = [
 ];
 
 /// What a filter must allow, which depends on the processes that a script can see.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FilterProfile {
     /// For the full tier, where a script sees only its own processes; with TCP to the egress proxy
     /// if that was granted.
-    OwnNamespaces { tcp: bool },
-    /// For the restricted tier, where a script sees all processes of the machine. It is one
-    /// process, with this id, and stays one.
-    SharedNamespaces { pid: u32 },
+    OwnNamespaces { tcp: bool, memory: MemoryHold },
+    /// For the restricted tier, where a script sees all processes of the machine.
+    SharedNamespaces { processes: ProcessRule, memory: MemoryHold },
 }
 
-/// A compiled filter.
-pub(super) struct SyscallFilter(BpfProgram);
+/// What holds the memory of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MemoryHold {
+    /// A cgroup, which counts every page.
+    Cgroup,
+    /// The supervisor, which counts what it can see. The filter refuses the rest.
+    Supervisor,
+}
 
-impl SyscallFilter {
+impl MemoryHold {
+    pub(super) fn new(is_held: bool) -> Self {
+        if is_held { Self::Cgroup } else { Self::Supervisor }
+    }
+}
+
+/// Whether a script of the restricted tier may make processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProcessRule {
+    /// It may, because Landlock confines its signals to them.
+    Several,
+    /// It is one process, with this id, and stays one.
+    One { pid: u32 },
+}
+
+/// A filter as the kernel takes it.
+pub(super) struct CompiledFilter {
+    pub(super) profile: FilterProfile,
+    program: BpfProgram,
+}
+
+impl CompiledFilter {
     pub(super) fn new(profile: FilterProfile) -> io::Result<Self> {
         let denied = SeccompAction::Errno(libc::EPERM.unsigned_abs());
         let program =
             decisions(profile).and_then(|decisions| bpf::compile(&decisions, &denied, ARCH));
-        program.map(Self).map_err(io::Error::other)
+        Ok(Self { profile, program: program.map_err(io::Error::other)? })
+    }
+
+    /// Applies this filter if it has the wanted profile, and otherwise one that has.
+    pub(super) fn apply_for(&self, profile: FilterProfile) -> io::Result<()> {
+        if profile == self.profile { self.apply() } else { Self::new(profile)?.apply() }
     }
 
     /// Filters this process and its children from now on. A filter cannot be removed.
-    pub(super) fn apply(&self) -> io::Result<()> {
-        apply_filter(&self.0).map_err(|error| match error {
+    fn apply(&self) -> io::Result<()> {
+        apply_filter(&self.program).map_err(|error| match error {
             seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => error,
             other => io::Error::other(other),
         })
@@ -103,14 +138,36 @@ fn decisions(profile: FilterProfile) -> Result<CallDecisions, BackendError> {
     // A process may ask for and lower limits of its own, for which the kernel takes the id 0, but
     // not limits of other processes of the user.
     decisions.insert(libc::SYS_prlimit64, allow_values(0, &Length::Dword, [0])?);
-    let unix = u64::from(libc::AF_UNIX.unsigned_abs());
-    decisions.insert(libc::SYS_socketpair, allow_values(0, &Length::Dword, [unix])?);
+    decisions.insert(libc::SYS_fcntl, call_arguments::fcntl()?);
+    decisions.insert(libc::SYS_mknodat, call_arguments::mknod_pipes(2)?);
+    #[cfg(target_arch = "x86_64")]
+    decisions.insert(libc::SYS_mknod, call_arguments::mknod_pipes(1)?);
+    // As if the file system had no attributes: `cp -p` and `ls -l` go on without them.
+    let no_attributes = SeccompAction::Errno(libc::EOPNOTSUPP.unsigned_abs());
+    for call in allowed_calls::SET_ATTRIBUTES {
+        decisions.insert(*call, CallDecision::Always(no_attributes.clone()));
+    }
     #[cfg(target_arch = "x86_64")]
     // This value only asks. Others would switch off the random layout of addresses.
     decisions.insert(libc::SYS_personality, allow_values(0, &Length::Dword, [0xffff_ffff])?);
-    match profile {
-        FilterProfile::OwnNamespaces { tcp } => add_own_namespaces(&mut decisions, tcp, unix)?,
-        FilterProfile::SharedNamespaces { pid } => add_shared_namespaces(&mut decisions, pid)?,
+    let memory = match profile {
+        FilterProfile::OwnNamespaces { tcp, memory } => {
+            add_own_namespaces(&mut decisions, tcp)?;
+            memory
+        }
+        FilterProfile::SharedNamespaces { processes, memory } => {
+            add_shared_namespaces(&mut decisions, processes)?;
+            for call in allowed_calls::GET_ATTRIBUTES_BY_PATH {
+                decisions.insert(*call, CallDecision::Always(no_attributes.clone()));
+            }
+            memory
+        }
+    };
+    if memory == MemoryHold::Supervisor {
+        decisions.insert(libc::SYS_mmap, call_arguments::mmap_without_shared_memory()?);
+        decisions.insert(libc::SYS_setsockopt, call_arguments::setsockopt_without_buffers()?);
+        // Takes pages out of a process without freeing them.
+        decisions.remove(&libc::SYS_vmsplice);
     }
     Ok(decisions)
 }
@@ -120,14 +177,12 @@ fn allow() -> CallDecision {
 }
 
 /// In namespaces of its own a script may make processes and sockets, and signal what it made.
-fn add_own_namespaces(
-    decisions: &mut CallDecisions,
-    tcp: bool,
-    unix: u64,
-) -> Result<(), BackendError> {
+fn add_own_namespaces(decisions: &mut CallDecisions, tcp: bool) -> Result<(), BackendError> {
     let calls = [
         allowed_calls::SOCKETS,
         allowed_calls::FORKS,
+        // In the new root a script owns its two folders and nothing else that is writable.
+        allowed_calls::CHANGE_OWNERS,
         &[
             libc::SYS_kill,
             libc::SYS_tkill,
@@ -137,6 +192,8 @@ fn add_own_namespaces(
             libc::SYS_setsid,
             libc::SYS_setpgid,
             libc::SYS_signalfd4,
+            libc::SYS_sendmsg,
+            libc::SYS_sendmmsg,
         ],
     ];
     decisions.extend(calls.concat().into_iter().map(|call| (call, allow())));
@@ -145,36 +202,49 @@ fn add_own_namespaces(
     // helper.
     let prctls = [&PRCTLS[..], &[libc::PR_SET_PDEATHSIG]].concat();
     decisions.insert(libc::SYS_prctl, allow_prctls(&prctls)?);
-    let no_namespaces = SeccompCondition::new(0, Length::Qword, Op::MaskedEq(NEW_NAMESPACES), 0)?;
-    let clone = SeccompRule::new(vec![no_namespaces])?;
-    decisions.insert(libc::SYS_clone, CallDecision::AllowIf(vec![clone]));
-    let mut sockets = value_rules(0, &Length::Dword, [unix])?;
+    decisions.insert(libc::SYS_clone, call_arguments::clone(true, NEW_NAMESPACES)?);
+    let unix = number(libc::AF_UNIX);
+    decisions.insert(libc::SYS_socketpair, allow_values(0, &Length::Dword, [unix])?);
+    let mut sockets = values(0, &Length::Dword, [unix])?;
     if tcp {
-        let inet = u64::from(libc::AF_INET.unsigned_abs());
-        let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
         sockets.push(SeccompRule::new(vec![
-            SeccompCondition::new(0, Length::Dword, Op::Eq, inet)?,
+            SeccompCondition::new(0, Length::Dword, Op::Eq, number(libc::AF_INET))?,
             // The higher bits say only how the descriptor behaves.
-            SeccompCondition::new(1, Length::Dword, Op::MaskedEq(0xf), stream)?,
+            SeccompCondition::new(1, Length::Dword, Op::MaskedEq(0xf), number(libc::SOCK_STREAM))?,
         ])?);
     }
     decisions.insert(libc::SYS_socket, CallDecision::AllowIf(sockets));
     Ok(())
 }
 
-/// Among the processes of the machine a script may make threads but no processes, socket pairs but
-/// no sockets, and signal only itself. It cannot leave its session and process group.
-fn add_shared_namespaces(decisions: &mut CallDecisions, pid: u32) -> Result<(), BackendError> {
-    let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
-    let flags = Op::MaskedEq(NEW_NAMESPACES | thread);
-    let is_thread = SeccompCondition::new(0, Length::Qword, flags, thread)?;
-    let clone = SeccompRule::new(vec![is_thread])?;
-    decisions.insert(libc::SYS_clone, CallDecision::AllowIf(vec![clone]));
-    for call in [libc::SYS_kill, libc::SYS_tgkill] {
-        decisions.insert(call, allow_values(0, &Length::Dword, [u64::from(pid)])?);
+/// Among the processes of the machine a script may make socket pairs but no sockets, and signal only
+/// its own processes. It cannot leave its session and process group, by which all of its processes
+/// are found and ended.
+fn add_shared_namespaces(
+    decisions: &mut CallDecisions,
+    processes: ProcessRule,
+) -> Result<(), BackendError> {
+    let several = processes == ProcessRule::Several;
+    decisions.insert(libc::SYS_clone, call_arguments::clone(several, NEW_NAMESPACES)?);
+    match processes {
+        ProcessRule::Several => {
+            decisions.extend(allowed_calls::FORKS.iter().map(|call| (*call, allow())));
+            for call in [libc::SYS_kill, libc::SYS_tgkill] {
+                decisions.insert(call, call_arguments::kill_one_process()?);
+            }
+        }
+        ProcessRule::One { pid } => {
+            for call in [libc::SYS_kill, libc::SYS_tgkill] {
+                decisions.insert(call, allow_values(0, &Length::Dword, [u64::from(pid)])?);
+            }
+        }
     }
-    // Landlock does not govern modes, times and watches, and all files of the user are in reach by
-    // their paths. Calls that take a descriptor are safe: one exists only for what Landlock let be
+    // A datagram socket of a pair can send to any socket that has a name. Those of the other types
+    // send to each other alone.
+    let pairs = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
+    decisions.insert(libc::SYS_socketpair, call_arguments::socket_pairs(&pairs)?);
+    // Landlock does not govern modes and times, and all files of the user are in reach by their
+    // paths. Calls that take a descriptor are safe: one exists only for what Landlock let be
     // opened. So `utimensat` is allowed without a path.
     for call in allowed_calls::BY_PATH {
         decisions.remove(call);
@@ -184,28 +254,5 @@ fn add_shared_namespaces(decisions: &mut CallDecisions, pid: u32) -> Result<(), 
 }
 
 fn allow_prctls(prctls: &[i32]) -> Result<CallDecision, BackendError> {
-    allow_values(0, &Length::Dword, prctls.iter().map(|n| u64::from(n.unsigned_abs())))
-}
-
-/// Allows a call where an argument is one of these values.
-fn allow_values(
-    argument: u8,
-    length: &Length,
-    values: impl IntoIterator<Item = u64>,
-) -> Result<CallDecision, BackendError> {
-    value_rules(argument, length, values).map(CallDecision::AllowIf)
-}
-
-fn value_rules(
-    argument: u8,
-    length: &Length,
-    values: impl IntoIterator<Item = u64>,
-) -> Result<Vec<SeccompRule>, BackendError> {
-    values
-        .into_iter()
-        .map(|value| {
-            let condition = SeccompCondition::new(argument, length.clone(), Op::Eq, value)?;
-            SeccompRule::new(vec![condition])
-        })
-        .collect()
+    allow_values(0, &Length::Dword, prctls.iter().map(|prctl| number(*prctl)))
 }
