@@ -94,6 +94,7 @@ mod platform;
 mod sandbox;
 mod sanitise;
 #[cfg(test)]
+#[path = "../tests/it/test_skip.rs"]
 mod test_skip;
 
 pub use bytes::Bytes;

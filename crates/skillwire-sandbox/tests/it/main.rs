@@ -19,5 +19,4 @@ mod privileges;
 mod processes;
 mod support;
 mod survivors;
-#[path = "../../src/test_skip.rs"]
 mod test_skip;
