@@ -138,7 +138,8 @@ fn abandoned(folder: &Path) -> Option<Option<u32>> {
     let opened = openat(CWD, folder, flags, Mode::empty()).ok()?;
     flock(&opened, FlockOperation::NonBlockingLockExclusive).ok()?;
     let written = fs::read_to_string(folder.join(SESSION_FILE)).unwrap_or_default();
-    let session = written.split_once(' ').filter(|(_, namespace)| *namespace == process_namespace());
+    let session =
+        written.split_once(' ').filter(|(_, namespace)| *namespace == process_namespace());
     Some(session.and_then(|(session, _)| session.parse().ok()))
 }
 
@@ -162,7 +163,8 @@ mod tests {
             level = next;
         }
         fs::create_dir(outside.path().join("closed")).unwrap();
-        fs::set_permissions(outside.path().join("closed"), fs::Permissions::from_mode(0o000)).unwrap();
+        fs::set_permissions(outside.path().join("closed"), fs::Permissions::from_mode(0o000))
+            .unwrap();
         remove(&folder);
         assert!(!folder.exists());
         remove(&outside.path().join("closed"));

@@ -108,7 +108,9 @@ impl CpuMeter {
         let per_second = rustix::param::clock_ticks_per_second().max(1);
         let current: BTreeMap<_, _> = processes
             .iter()
-            .map(|process| ((process.pid, process.start), (process.own_ticks, process.waited_ticks)))
+            .map(|process| {
+                ((process.pid, process.start), (process.own_ticks, process.waited_ticks))
+            })
             .collect();
         let mut gained = waited_by_helper.saturating_sub(self.waited_by_helper);
         let mut gone = 0;

@@ -71,7 +71,8 @@ impl ScratchFolder {
         }
         let mut fullest = FolderUsage::default();
         for folder in ["output", "tmp"] {
-            let mut count = FolderCount { max_files: limits.folder_files, ..FolderCount::default() };
+            let mut count =
+                FolderCount { max_files: limits.folder_files, ..FolderCount::default() };
             count.add_folder(CWD.as_fd(), &self.path.join(folder), 0)?;
             fullest.bytes = fullest.bytes.max(count.usage.bytes);
             fullest.files = fullest.files.max(count.usage.files);

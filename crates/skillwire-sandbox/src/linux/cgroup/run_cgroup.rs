@@ -58,10 +58,9 @@ impl RunCgroup {
                     ("memory.memsw.limit_in_bytes", memory_bound(job).to_string()),
                     ("memory.swappiness", "0".to_owned()),
                 ],
-                CgroupVersion::Two => vec![
-                    ("memory.swap.max", "0".to_owned()),
-                    ("memory.oom.group", "1".to_owned()),
-                ],
+                CgroupVersion::Two => {
+                    vec![("memory.swap.max", "0".to_owned()), ("memory.oom.group", "1".to_owned())]
+                }
             };
             for (file, value) in more {
                 let _ = fs::write(cgroup.path.join(file), value);

@@ -116,9 +116,8 @@ fn first_process(
         proxy_port,
     };
     let script = PreparedScript::new(spec, &paths).at(IsolationStep::Exec)?;
-    let set_limits = || {
-        rlimits::set(&spec.limits, rlimits::OTHERS_IN_NAMESPACE, spec.limit_address_space)
-    };
+    let set_limits =
+        || rlimits::set(&spec.limits, rlimits::OTHERS_IN_NAMESPACE, spec.limit_address_space);
     let script = script.start(&set_limits)?;
     close_streams().at(IsolationStep::Wait)?;
     let status = wait_for_all(script).at(IsolationStep::Wait)?;

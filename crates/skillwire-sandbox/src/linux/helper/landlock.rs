@@ -51,7 +51,8 @@ pub(super) fn confines_signals() -> bool {
     const VERSION: libc::c_uint = 1;
     let none = std::ptr::null::<libc::c_void>();
     // SAFETY: with this flag the call reads no memory, and answers with a number.
-    let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0_usize, VERSION) };
+    let version =
+        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0_usize, VERSION) };
     version >= 6
 }
 

@@ -18,9 +18,10 @@ use std::{
 use rustix::{
     fs::{CWD, Mode, OFlags},
     mount::{
-        FsMountFlags, FsOpenFlags, FsPickFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
-        OpenTreeFlags, UnmountFlags, fsconfig_create, fsconfig_reconfigure, fsconfig_set_flag,
-        fsconfig_set_string, fsmount, fsopen, fspick, mount_change, move_mount, open_tree, unmount,
+        FsMountFlags, FsOpenFlags, FsPickFlags, MountAttrFlags, MountPropagationFlags,
+        MoveMountFlags, OpenTreeFlags, UnmountFlags, fsconfig_create, fsconfig_reconfigure,
+        fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, fspick, mount_change, move_mount,
+        open_tree, unmount,
     },
 };
 
@@ -74,11 +75,7 @@ pub(super) fn enter_root(job: &ReceivedJob) -> io::Result<Vec<String>> {
     std::env::set_current_dir("/")?;
     // Last, because every step above makes files or mount points in the root. Mounts below it have
     // flags of their own.
-    let root = rustix::fs::open(
-        "/",
-        OFlags::PATH | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?;
+    let root = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     fill_root()?;
     restrict(&root, MountAttrFlags::MOUNT_ATTR_RDONLY, false)?;
     Ok(notes)

@@ -26,7 +26,8 @@ const CONTAINER_UIDS: u32 = 4096;
 
 /// Whether runs of root get this user id.
 pub(in super::super) fn is_run_uid(uid: u32) -> bool {
-    uid >= FIRST_RUN_UID || (FIRST_CONTAINER_UID..FIRST_CONTAINER_UID + CONTAINER_UIDS).contains(&uid)
+    uid >= FIRST_RUN_UID
+        || (FIRST_CONTAINER_UID..FIRST_CONTAINER_UID + CONTAINER_UIDS).contains(&uid)
 }
 
 /// Becomes a user whose id no other process has.

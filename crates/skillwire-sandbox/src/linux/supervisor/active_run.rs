@@ -12,7 +12,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::{
     super::{
-        cgroup::{RunCgroup, bytes_in_folders}, egress_proxy::EgressProxy, run_meter::RunMeter,
+        cgroup::{RunCgroup, bytes_in_folders},
+        egress_proxy::EgressProxy,
+        run_meter::RunMeter,
         scratch_folder::ScratchFolder,
     },
     FinishedRun, RunFailure,

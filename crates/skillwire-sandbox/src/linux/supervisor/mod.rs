@@ -203,7 +203,11 @@ fn send_job(
     [stdin, stdout, stderr]: &[OwnedFd; 3],
 ) -> io::Result<()> {
     control.set_write_timeout(Some(HELPER_TIMEOUT))?;
-    send(control, &job_spec(job, memory_is_held), &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()])?;
+    send(
+        control,
+        &job_spec(job, memory_is_held),
+        &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()],
+    )?;
     let mut control = control;
     let files = job.files.iter().map(|file| &file.bytes);
     let inputs = job.inputs.iter().map(|input| &input.bytes);

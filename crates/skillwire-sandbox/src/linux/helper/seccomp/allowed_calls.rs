@@ -8,7 +8,33 @@
 //! parent module lists calls whose arguments decide.
 
 use libc::{
-    SYS_accept, SYS_accept4, SYS_bind, SYS_brk, SYS_capget, SYS_chdir, SYS_clock_getres, SYS_clock_gettime, SYS_clock_nanosleep, SYS_close, SYS_close_range, SYS_connect, SYS_copy_file_range, SYS_dup, SYS_dup3, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_eventfd2, SYS_execve, SYS_exit, SYS_exit_group, SYS_faccessat, SYS_faccessat2, SYS_fadvise64, SYS_fallocate, SYS_fchdir, SYS_fchmod, SYS_fchmodat, SYS_fdatasync, SYS_fgetxattr, SYS_flistxattr, SYS_flock, SYS_fstat, SYS_fstatfs, SYS_fsync, SYS_ftruncate, SYS_futex, SYS_get_robust_list, SYS_getcpu, SYS_getcwd, SYS_getdents64, SYS_getegid, SYS_geteuid, SYS_getgid, SYS_getgroups, SYS_getitimer, SYS_getpeername, SYS_getpgid, SYS_getpid, SYS_getppid, SYS_getpriority, SYS_getrandom, SYS_getresgid, SYS_getresuid, SYS_getrusage, SYS_getsid, SYS_getsockname, SYS_getsockopt, SYS_gettid, SYS_gettimeofday, SYS_getuid, SYS_getxattr, SYS_lgetxattr, SYS_linkat, SYS_listen, SYS_listxattr, SYS_llistxattr, SYS_lseek, SYS_madvise, SYS_membarrier, SYS_mincore, SYS_mkdirat, SYS_mmap, SYS_mprotect, SYS_mremap, SYS_msync, SYS_munmap, SYS_nanosleep, SYS_newfstatat, SYS_openat, SYS_openat2, SYS_pidfd_open, SYS_pipe2, SYS_pkey_alloc, SYS_pkey_free, SYS_pkey_mprotect, SYS_ppoll, SYS_pread64, SYS_preadv, SYS_preadv2, SYS_pselect6, SYS_pwrite64, SYS_pwritev, SYS_pwritev2, SYS_read, SYS_readahead, SYS_readlinkat, SYS_readv, SYS_recvfrom, SYS_recvmmsg, SYS_recvmsg, SYS_renameat, SYS_renameat2, SYS_restart_syscall, SYS_rseq, SYS_rt_sigaction, SYS_rt_sigpending, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_sched_get_priority_max, SYS_sched_get_priority_min, SYS_sched_getaffinity, SYS_sched_getparam, SYS_sched_getscheduler, SYS_sched_yield, SYS_sendfile, SYS_sendto, SYS_set_robust_list, SYS_set_tid_address, SYS_setitimer, SYS_setsockopt, SYS_shutdown, SYS_sigaltstack, SYS_splice, SYS_statfs, SYS_statx, SYS_symlinkat, SYS_sync_file_range, SYS_sysinfo, SYS_tee, SYS_timer_create, SYS_timer_delete, SYS_timer_getoverrun, SYS_timer_gettime, SYS_timer_settime, SYS_timerfd_create, SYS_timerfd_gettime, SYS_timerfd_settime, SYS_times, SYS_truncate, SYS_umask, SYS_uname, SYS_unlinkat, SYS_utimensat, SYS_vmsplice, SYS_wait4, SYS_waitid, SYS_write, SYS_writev,
+    SYS_accept, SYS_accept4, SYS_bind, SYS_brk, SYS_capget, SYS_chdir, SYS_clock_getres,
+    SYS_clock_gettime, SYS_clock_nanosleep, SYS_close, SYS_close_range, SYS_connect,
+    SYS_copy_file_range, SYS_dup, SYS_dup3, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait,
+    SYS_epoll_pwait2, SYS_eventfd2, SYS_execve, SYS_exit, SYS_exit_group, SYS_faccessat,
+    SYS_faccessat2, SYS_fadvise64, SYS_fallocate, SYS_fchdir, SYS_fchmod, SYS_fchmodat,
+    SYS_fdatasync, SYS_fgetxattr, SYS_flistxattr, SYS_flock, SYS_fstat, SYS_fstatfs, SYS_fsync,
+    SYS_ftruncate, SYS_futex, SYS_get_robust_list, SYS_getcpu, SYS_getcwd, SYS_getdents64,
+    SYS_getegid, SYS_geteuid, SYS_getgid, SYS_getgroups, SYS_getitimer, SYS_getpeername,
+    SYS_getpgid, SYS_getpid, SYS_getppid, SYS_getpriority, SYS_getrandom, SYS_getresgid,
+    SYS_getresuid, SYS_getrusage, SYS_getsid, SYS_getsockname, SYS_getsockopt, SYS_gettid,
+    SYS_gettimeofday, SYS_getuid, SYS_getxattr, SYS_lgetxattr, SYS_linkat, SYS_listen,
+    SYS_listxattr, SYS_llistxattr, SYS_lseek, SYS_madvise, SYS_membarrier, SYS_mincore,
+    SYS_mkdirat, SYS_mmap, SYS_mprotect, SYS_mremap, SYS_msync, SYS_munmap, SYS_nanosleep,
+    SYS_newfstatat, SYS_openat, SYS_openat2, SYS_pidfd_open, SYS_pipe2, SYS_pkey_alloc,
+    SYS_pkey_free, SYS_pkey_mprotect, SYS_ppoll, SYS_pread64, SYS_preadv, SYS_preadv2,
+    SYS_pselect6, SYS_pwrite64, SYS_pwritev, SYS_pwritev2, SYS_read, SYS_readahead, SYS_readlinkat,
+    SYS_readv, SYS_recvfrom, SYS_recvmmsg, SYS_recvmsg, SYS_renameat, SYS_renameat2,
+    SYS_restart_syscall, SYS_rseq, SYS_rt_sigaction, SYS_rt_sigpending, SYS_rt_sigprocmask,
+    SYS_rt_sigreturn, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_sched_get_priority_max,
+    SYS_sched_get_priority_min, SYS_sched_getaffinity, SYS_sched_getparam, SYS_sched_getscheduler,
+    SYS_sched_yield, SYS_sendfile, SYS_sendto, SYS_set_robust_list, SYS_set_tid_address,
+    SYS_setitimer, SYS_setsockopt, SYS_shutdown, SYS_sigaltstack, SYS_splice, SYS_statfs,
+    SYS_statx, SYS_symlinkat, SYS_sync_file_range, SYS_sysinfo, SYS_tee, SYS_timer_create,
+    SYS_timer_delete, SYS_timer_getoverrun, SYS_timer_gettime, SYS_timer_settime,
+    SYS_timerfd_create, SYS_timerfd_gettime, SYS_timerfd_settime, SYS_times, SYS_truncate,
+    SYS_umask, SYS_uname, SYS_unlinkat, SYS_utimensat, SYS_vmsplice, SYS_wait4, SYS_waitid,
+    SYS_write, SYS_writev,
 };
 
 /// Calls that both processors have.
@@ -225,13 +251,8 @@ pub(super) const FORKS: &[i64] = &[];
 
 /// Calls that change what a path leads to, which Landlock does not govern.
 #[cfg(target_arch = "x86_64")]
-pub(super) const BY_PATH: &[i64] = &[
-    SYS_fchmodat,
-    libc::SYS_chmod,
-    libc::SYS_futimesat,
-    libc::SYS_utime,
-    libc::SYS_utimes,
-];
+pub(super) const BY_PATH: &[i64] =
+    &[SYS_fchmodat, libc::SYS_chmod, libc::SYS_futimesat, libc::SYS_utime, libc::SYS_utimes];
 
 /// Calls that change what a path leads to, which Landlock does not govern.
 #[cfg(target_arch = "aarch64")]
