@@ -15,10 +15,11 @@ use std::{
 
 use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open};
 
+use skillwire_syscalls::CompiledFilter;
+
 use super::{
     super::helper_protocol::{HelperReply, HelperRequest, receive, send},
     process::fork,
-    seccomp::CompiledFilter,
     serve_job,
 };
 
@@ -33,7 +34,7 @@ pub(super) fn serve(requests: UnixStream) -> io::Result<()> {
         };
         let control = UnixStream::from(descriptors.pop().ok_or(io::ErrorKind::InvalidData)?);
         let profile = super::usual_profile(&request);
-        let compiled = match filter.take().filter(|compiled| compiled.profile == profile) {
+        let compiled = match filter.take().filter(|compiled| compiled.profile() == profile) {
             Some(compiled) => compiled,
             None => CompiledFilter::new(profile)?,
         };

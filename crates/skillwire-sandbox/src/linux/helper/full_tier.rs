@@ -19,13 +19,14 @@ use rustix::{
     thread::UnshareFlags,
 };
 
+use skillwire_syscalls::{CompiledFilter, FilterProfile, MemoryHold};
+
 use super::{
     super::helper_protocol::{AtStep as _, HelperReport, IsolationStep, StepFailure, send},
     ReceivedJob, landlock, mounts, output_collector, privileges,
     process::{close_streams, die_with_parent, exit, fork, own_pidfd, wait_or_hang_up},
     report_failure, rlimits,
     script_exec::{PreparedScript, ScriptPaths},
-    seccomp::{CompiledFilter, FilterProfile, MemoryHold},
     visible_paths,
 };
 

@@ -29,7 +29,6 @@ mod process;
 mod restricted_tier;
 mod rlimits;
 mod script_exec;
-mod seccomp;
 mod visible_paths;
 
 use std::{
@@ -38,10 +37,9 @@ use std::{
     process::ExitCode,
 };
 
-use self::{
-    restricted_tier::RunFolders,
-    seccomp::{CompiledFilter, FilterProfile, MemoryHold, ProcessRule},
-};
+use skillwire_syscalls::{CompiledFilter, FilterProfile, MemoryHold, ProcessRule};
+
+use self::restricted_tier::RunFolders;
 use super::helper_protocol::{
     AtStep as _, HelperReport, HelperRequest, IsolationStep, JobSpec, StepFailure, receive, send,
 };

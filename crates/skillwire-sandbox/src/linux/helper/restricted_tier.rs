@@ -15,6 +15,8 @@ use std::{
 
 use rustix::process::{DumpableBehavior, Pid, WaitOptions, WaitStatus};
 
+use skillwire_syscalls::{CompiledFilter, FilterProfile, MemoryHold, ProcessRule};
+
 use super::{
     super::{
         folder_removal,
@@ -24,7 +26,6 @@ use super::{
     process::{die_with_parent, exit, fork, own_pidfd, wait_or_hang_up},
     report_failure, rlimits,
     script_exec::{PreparedScript, ScriptPaths},
-    seccomp::{CompiledFilter, FilterProfile, MemoryHold, ProcessRule},
     visible_paths,
 };
 

@@ -15,7 +15,7 @@ pub(super) const OTHERS_IN_NAMESPACE: u64 = 2;
 
 /// How many processes and threads other programs of a user may start while a script of the restricted
 /// tier runs. The supervisor counts those of the script; this only has to hold until it looks again.
-const OTHERS_BESIDES: u64 = 512;
+const OTHERS_BESIDES: u64 = 2048;
 
 /// How many processes and threads of the restricted tier's user may be none of the script's. `None`
 /// where `/proc` does not tell.

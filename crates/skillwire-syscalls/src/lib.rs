@@ -1,7 +1,25 @@
-//! The system call filter: an allow-list, closed to 32-bit and x32 callers.
+//! Decides which system calls a script may make: an allow-list, closed to 32-bit and x32 callers.
 //!
-//! A filter sees only the numbers that a call is made with, not what pointers lead to. So it
-//! decides which kernel interfaces exist for a script, and leaves paths to Landlock and mounts.
+//! This crate never knows paths, processes or jobs. A filter sees only the numbers that a call is made
+//! with, not what pointers lead to. So it decides which kernel interfaces exist for a script, and
+//! leaves paths to Landlock and mounts.
+//!
+//! ```
+//! # #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+//! # fn main() -> std::io::Result<()> {
+//! use skillwire_syscalls::{CompiledFilter, FilterProfile, MemoryHold};
+//!
+//! let profile = FilterProfile::OwnNamespaces { tcp: false, memory: MemoryHold::Supervisor };
+//! let filter = CompiledFilter::new(profile)?;
+//! assert_eq!(filter.profile(), profile);
+//! // `filter.apply_for(profile)` filters this process from then on.
+//! # Ok(())
+//! # }
+//! # #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+//! # fn main() {}
+//! ```
+
+#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
 mod allowed_calls;
 mod bpf;
@@ -61,17 +79,27 @@ const PRCTLS: [i32; 8] = [
 
 /// What a filter must allow, which depends on the processes that a script can see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FilterProfile {
+pub enum FilterProfile {
     /// For the full tier, where a script sees only its own processes; with TCP to the egress proxy
     /// if that was granted.
-    OwnNamespaces { tcp: bool, memory: MemoryHold },
+    OwnNamespaces {
+        /// Whether sockets of TCP may be made.
+        tcp: bool,
+        /// What holds the run's memory.
+        memory: MemoryHold,
+    },
     /// For the restricted tier, where a script sees all processes of the machine.
-    SharedNamespaces { processes: ProcessRule, memory: MemoryHold },
+    SharedNamespaces {
+        /// Whether it may make processes.
+        processes: ProcessRule,
+        /// What holds the run's memory.
+        memory: MemoryHold,
+    },
 }
 
 /// What holds the memory of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MemoryHold {
+pub enum MemoryHold {
     /// A cgroup, which counts every page.
     Cgroup,
     /// The supervisor, which counts what it can see. The filter refuses the rest.
@@ -79,36 +107,47 @@ pub(super) enum MemoryHold {
 }
 
 impl MemoryHold {
-    pub(super) fn new(is_held: bool) -> Self {
+    /// What holds the memory, given whether a cgroup does.
+    pub fn new(is_held: bool) -> Self {
         if is_held { Self::Cgroup } else { Self::Supervisor }
     }
 }
 
 /// Whether a script of the restricted tier may make processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ProcessRule {
+pub enum ProcessRule {
     /// It may, because Landlock confines its signals to them.
     Several,
     /// It is one process, with this id, and stays one.
-    One { pid: u32 },
+    One {
+        /// The id of the process.
+        pid: u32,
+    },
 }
 
 /// A filter as the kernel takes it.
-pub(super) struct CompiledFilter {
-    pub(super) profile: FilterProfile,
+#[derive(Debug)]
+pub struct CompiledFilter {
+    profile: FilterProfile,
     program: BpfProgram,
 }
 
 impl CompiledFilter {
-    pub(super) fn new(profile: FilterProfile) -> io::Result<Self> {
+    /// Compiles the filter of a profile.
+    pub fn new(profile: FilterProfile) -> io::Result<Self> {
         let denied = SeccompAction::Errno(libc::EPERM.unsigned_abs());
         let program =
             decisions(profile).and_then(|decisions| bpf::compile(&decisions, &denied, ARCH));
         Ok(Self { profile, program: program.map_err(io::Error::other)? })
     }
 
+    /// The profile that the filter was compiled for.
+    pub fn profile(&self) -> FilterProfile {
+        self.profile
+    }
+
     /// Applies this filter if it has the wanted profile, and otherwise one that has.
-    pub(super) fn apply_for(&self, profile: FilterProfile) -> io::Result<()> {
+    pub fn apply_for(&self, profile: FilterProfile) -> io::Result<()> {
         if profile == self.profile { self.apply() } else { Self::new(profile)?.apply() }
     }
 
