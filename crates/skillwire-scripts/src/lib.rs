@@ -24,6 +24,7 @@
 //! ```
 
 mod audit;
+mod environments;
 mod inputs;
 mod output_store;
 mod reply;
@@ -42,6 +43,10 @@ pub use skillwire_sandbox::{
 pub use skillwire_source::{PathPatterns, Skill};
 
 pub use self::{
+    environments::{
+        NodeNeeds, Package, PackageCache, PackageError, PythonNeeds, ResolvedPackages, VenvError,
+        VirtualEnvironment, first_closed_folder,
+    },
     inputs::{InputError, InputSource, UserInputs},
     output_store::{OUTPUT_SCHEME, OutputRetention, OutputStore, RetainedFile},
     rules::{ExecutionRule, ExecutionRules},

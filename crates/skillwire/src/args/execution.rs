@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Deserialize;
+use skillwire_trust::{NetworkGrant, VariableName};
 
 /// Which isolation is good enough.
 #[derive(Debug, Args, Clone, Copy, Default)]
@@ -47,20 +48,21 @@ pub(crate) struct RunArgs {
     /// Pass standard input on to the script, up to a megabyte.
     #[arg(long, help_heading = FILES)]
     pub(crate) stdin: bool,
-    /// Let the script see this variable of your environment; may be repeated.
+    /// Let the script see only this variable of those that you granted the skill; may be repeated.
     #[arg(long, value_name = "NAME", help_heading = GRANTS)]
-    pub(crate) env: Vec<String>,
-    /// Let the script connect to this destination and no other; may be repeated.
+    pub(crate) env: Vec<VariableName>,
+    /// Let the script connect only to this destination of those that you granted the skill; may be
+    /// repeated.
     #[arg(long, value_name = "HOST:PORT", help_heading = GRANTS)]
-    pub(crate) network: Vec<String>,
-    /// How long the script may take, in seconds [default: 30].
+    pub(crate) network: Vec<NetworkGrant>,
+    /// How long the script may take, in seconds; at most what you granted [default: 30].
     #[arg(long, alias = "timeout", value_name = "SECONDS", help_heading = LIMITS)]
     pub(crate) time: Option<u64>,
     /// How much processor time its processes may use together, in seconds [default: 20].
     #[arg(long, value_name = "SECONDS", help_heading = LIMITS)]
     pub(crate) cpu: Option<u64>,
-    /// How much memory its processes may hold together, such as `2G`; a plain number is in MiB
-    /// [default: 512M].
+    /// How much memory its processes may hold together, such as `2G`, at most what you granted; a
+    /// plain number is in MiB [default: 512M].
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = LIMITS)]
     pub(crate) memory: Option<u64>,
     /// How much it may write to its working folder, and to its temporary folder [default: 32M].
@@ -72,6 +74,17 @@ pub(crate) struct RunArgs {
     /// Use this program for a language: `python`, `bash`, `sh` or `node`; may be repeated.
     #[arg(long, value_name = "LANGUAGE=PROGRAM", help_heading = ENVIRONMENT)]
     pub(crate) interpreter: Vec<String>,
+    /// Run Python scripts in this virtual environment [default: the script's own packages, else
+    /// `.venv` if there is one].
+    #[arg(long, value_name = "DIR", help_heading = ENVIRONMENT)]
+    pub(crate) venv: Option<PathBuf>,
+    /// Install the packages that the skill lists for the script without asking, if they are not
+    /// installed yet.
+    #[arg(long, help_heading = ENVIRONMENT)]
+    pub(crate) install: bool,
+    /// Run the script without the packages that the skill lists, and without `.venv`.
+    #[arg(long, conflicts_with_all = ["install", "venv"], help_heading = ENVIRONMENT)]
+    pub(crate) no_packages: bool,
     #[command(flatten)]
     pub(crate) isolation: IsolationArgs,
     /// Print nothing but what the script writes, and errors.

@@ -13,6 +13,28 @@ pub(crate) fn isolation_file() -> Option<PathBuf> {
     cache_folder().map(|folder| folder.join("isolation.json"))
 }
 
+/// The folder of packages that were installed for scripts. Where this process is root, scripts run as
+/// another user, who must be able to enter it.
+#[cfg(feature = "execute")]
+pub(crate) fn package_folder() -> Option<PathBuf> {
+    let own = cache_folder().map(|folder| folder.join("packages"));
+    match own {
+        Some(folder) if skillwire_scripts::first_closed_folder(&folder).is_none() => Some(folder),
+        Some(_) => Some(PathBuf::from("/var/cache/skillwire/packages")),
+        None => None,
+    }
+}
+
+/// Finds a program by its name, as a shell does.
+#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|program| program.is_file())
+}
+
 /// The value of a variable that a script is granted.
 #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
 pub(crate) fn variable(name: &str) -> Option<String> {

@@ -22,7 +22,7 @@ mod user;
 #[cfg(feature = "sign")]
 pub(crate) use self::environment::signing_key_file;
 #[cfg(feature = "execute")]
-pub(crate) use self::environment::{isolation_file, variable};
+pub(crate) use self::environment::{find_program, isolation_file, package_folder, variable};
 #[cfg(feature = "host")]
 pub(crate) use self::{
     environment::pager,

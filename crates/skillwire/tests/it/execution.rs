@@ -61,7 +61,9 @@ async fn a_script_runs_only_with_a_grant_for_exactly_this_content_hst_71() {
 async fn what_a_script_does_decides_how_the_command_ends() {
     let (user, skills) = (TestUser::new(), skills());
     user.add_folder_server("acme", &skills).await;
-    user.run_ok(&["approve", "acme:refunds", "--exec", "--yes"]).await;
+    let grants = ["--env", "API_TOKEN", "--env", "NOT_SET_ANYWHERE"];
+    let approve = ["approve", "acme:refunds", "--exec", "--yes"];
+    user.run_ok(&[&approve[..], &grants].concat()).await;
     let ran = user.run(&["run", "acme:refunds", "scripts/calc.py", "4"]).await.assert_exit(4);
     assert!(ran.stderr.contains("The script exited with 4."), "{}", ran.stderr);
     let ran = user

@@ -39,7 +39,7 @@ async fn limits_of_the_command_line_hold() {
         ("cpu.py", "while True: pass\n"),
         ("slow.py", "import time\ntime.sleep(60)\n"),
     ];
-    let user = ScriptUser::new(&scripts).await;
+    let user = ScriptUser::granted(&scripts, &["--memory", "1024"]).await;
     user.run(&["--memory", "1G"], &["memory.py"]).await.assert_exit(0);
     let ran = user.run(&["--memory", "64M"], &["memory.py"]).await;
     assert!(matches!(ran.code, Some(1 | 108)), "{ran:?}");
@@ -62,7 +62,7 @@ const SPEAK: &str = "import sys, time\n\
 
 #[tokio::test]
 async fn output_arrives_while_the_script_runs_and_a_stopped_command_is_in_the_log_b_15() {
-    let user = ScriptUser::new(&[("speak.py", SPEAK)]).await;
+    let user = ScriptUser::granted(&[("speak.py", SPEAK)], &["--time", "300"]).await;
     for signal in ["-TERM", "-KILL"] {
         let arguments = ["run", "--quiet", "--time", "300", "acme:tools", "speak.py"];
         let mut command = user.user.command(&arguments);

@@ -1,7 +1,9 @@
 //! `skillwire run` as a user sees it: files, output, exit codes and environments.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+mod environments;
 mod exit_codes;
+mod granted;
 mod inputs;
 mod words;
 
@@ -22,6 +24,11 @@ pub(crate) struct ScriptUser {
 impl ScriptUser {
     /// Approves a skill with these files.
     pub(crate) async fn new(files: &[(&str, &str)]) -> Self {
+        Self::granted(files, &[]).await
+    }
+
+    /// Approves a skill with these files, with grants as options of `approve`.
+    pub(crate) async fn granted(files: &[(&str, &str)], grants: &[&str]) -> Self {
         let user = TestUser::new();
         let skills = SkillFolder::new();
         skills.file("tools/SKILL.md", skill_with("tools", ""));
@@ -29,7 +36,7 @@ impl ScriptUser {
             skills.file(&format!("tools/{path}"), *text);
         }
         user.add_folder_server("acme", &skills).await;
-        user.run_ok(&["approve", "acme:tools", "--exec", "--yes"]).await;
+        user.run_ok(&[&["approve", "acme:tools", "--exec", "--yes"], grants].concat()).await;
         Self { user, _skills: skills }
     }
 

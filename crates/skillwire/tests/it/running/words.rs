@@ -22,8 +22,6 @@ async fn nothing_after_the_script_is_an_option_of_the_command_b_07() {
     }
     let dashes = user.user.run(&["run", "--", "acme:tools", "words.py", "--env"]).await;
     assert_eq!(dashes.assert_exit(0).stdout, "['--env'] None\n");
-    let ran = user.run_with(&variables, &["--env", "API_TOKEN"], &["words.py"]).await;
-    assert_eq!(ran.assert_exit(0).stdout, "[] secret\n");
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ pub(super) fn write(
     isolation: &AvailableIsolation,
     sandbox: &Sandbox,
 ) -> io::Result<()> {
-    let PreparedRun { job, inputs, edits, .. } = prepared;
+    let PreparedRun { job, inputs, edits, notes, .. } = prepared;
     let mut err = prose::stderr();
     let content = window.fingerprint().map(|digest| digest.to_string()).unwrap_or_default();
     let script = one_line(args.script());
@@ -52,7 +52,7 @@ pub(super) fn write(
     writeln!(err, "  your variables: {variables}; network: {network}")?;
     let enforcement = sandbox.aggregate_enforcement();
     writeln!(err, "  memory and processor time of its processes are {enforcement}")?;
-    isolation.notes.iter().try_for_each(|note| writeln!(err, "  {note}"))
+    notes.iter().chain(&isolation.notes).try_for_each(|note| writeln!(err, "  {note}"))
 }
 
 /// One line about a file or folder that is copied.

@@ -1,6 +1,7 @@
 //! `skillwire run`: a script of an approved skill, isolated.
 
 mod announce;
+mod environment;
 mod finish;
 mod prepare;
 mod stream;
@@ -66,7 +67,7 @@ async fn run_script(
     if !args.json && !args.quiet {
         announce::write(args, named, window, &prepared, &isolation, &sandbox)?;
     }
-    let PreparedRun { job, digest, inputs, edits } = prepared;
+    let PreparedRun { job, digest, inputs, edits, .. } = prepared;
     // Written before the script starts, so that the log names it even if this process is killed.
     window.log_run(Ok(()), &execution::started_detail(args.script(), &digest, &job));
     let (job, ran) = supervise(args, sandbox, job).await?;

@@ -10,8 +10,9 @@ use skillwire_core::{Digest, RelPath, Resources};
 use skillwire_host::Window;
 use skillwire_sandbox::{JobFile, RunLimits, ScriptArguments, ScriptJob};
 use skillwire_scripts::{InputError, InputSource, UserInputs};
-use skillwire_trust::{Reason, Refusal};
+use skillwire_trust::{MemoryLimit, Reason, Refusal, RunGrants, RunRequest, TimeLimit};
 
+use super::environment::{self, RunEnvironment};
 use crate::{args::RunArgs, execution, exit::Exit, failure::Failure, settings};
 
 /// The most bytes of standard input that are passed on.
@@ -24,6 +25,8 @@ pub(super) struct PreparedRun {
     pub(super) digest: Digest,
     pub(super) inputs: UserInputsSummary,
     pub(super) edits: Vec<EditedFile>,
+    /// Sentences about packages that are not there.
+    pub(super) notes: Vec<String>,
 }
 
 /// What was copied for the script.
@@ -55,24 +58,57 @@ pub(super) async fn prepare(args: &RunArgs, window: &Window) -> Result<PreparedR
     let stdin = if args.stdin { read_stdin()? } else { Vec::new() };
     let arguments = ScriptArguments::from_words(words, stdin)
         .map_err(|error| Failure::usage(execution::sentence(&error.to_string())))?;
-    let interpreters = execution::interpreters(&args.interpreter)?;
+    let RunEnvironment { interpreters, packages, notes } =
+        environment::choose(args, &script, &files)?;
     let not_run = |error: skillwire_sandbox::InvalidJob| execution::not_run(&error.into());
     let mut job = ScriptJob::new(files, script, arguments, &interpreters).map_err(not_run)?;
     job.set_inputs(inputs.into_files()).map_err(not_run)?;
-    for name in &args.env {
-        let value = settings::variable(name).ok_or_else(|| {
-            Failure::usage(format!("The variable `{}` is not set.", name.escape_debug()))
-                .hint("Set it, or leave `--env` out.")
-        })?;
-        job.grant_variable(name, value).map_err(not_run)?;
+    if let Some((at, folder)) = packages {
+        job.add_packages(at, folder).map_err(not_run)?;
     }
-    for destination in &args.network {
-        job.grant_destination(execution::destination(destination)?);
-    }
-    job.set_limits(limits(args));
+    let grants = window.grants_for_run(&request(args)?)?;
+    grant(args, &grants, &mut job)?;
+    job.set_limits(limits(args, &grants));
     // `ScriptJob::new` found the script among the files.
     let digest = digest.unwrap_or_else(|| Digest::of(b""));
-    Ok(PreparedRun { job, digest, inputs: summary, edits })
+    Ok(PreparedRun { job, digest, inputs: summary, edits, notes })
+}
+
+/// What the user wants for this run, of what the skill was granted.
+fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
+    let invalid = |error| Failure::caused(Exit::Usage, error);
+    let mebibytes = |bytes: u64| MemoryLimit::from_mebibytes(bytes.div_ceil(1 << 20));
+    let memory = args.memory.map(mebibytes).transpose().map_err(invalid)?;
+    let time = args.time.map(TimeLimit::from_seconds).transpose().map_err(invalid)?;
+    let mut request = RunRequest::default().memory(memory).time(time);
+    if !args.network.is_empty() {
+        request = request.network(args.network.iter().cloned());
+    }
+    if !args.env.is_empty() {
+        request = request.env(args.env.iter().cloned());
+    }
+    Ok(request)
+}
+
+/// Gives a job the variables and destinations that were granted.
+fn grant(args: &RunArgs, grants: &RunGrants, job: &mut ScriptJob) -> Result<(), Failure> {
+    for name in &grants.env {
+        match settings::variable(name.as_str()) {
+            Some(value) => job
+                .grant_variable(name.as_str(), value)
+                .map_err(|error| execution::not_run(&error.into()))?,
+            // A variable that is granted once and not set today is only missed by name.
+            None if args.env.contains(name) => {
+                return Err(Failure::usage(format!("The variable `{name}` is not set."))
+                    .hint("Set it, or leave `--env` out."));
+            }
+            None => {}
+        }
+    }
+    for destination in &grants.network {
+        job.grant_destination(execution::destination(&destination.to_string())?);
+    }
+    Ok(())
 }
 
 async fn skill_files(window: &Window) -> Result<Vec<JobFile>, Failure> {
@@ -164,18 +200,14 @@ fn refused_input(error: InputError) -> Failure {
     Failure::new(exit, "An input cannot be given to the script.").because(error).hint(hint)
 }
 
-fn limits(args: &RunArgs) -> RunLimits {
+fn limits(args: &RunArgs, grants: &RunGrants) -> RunLimits {
     let seconds = |seconds: u64| Duration::from_secs(seconds.clamp(1, 24 * 60 * 60));
-    let mut limits = RunLimits::default();
-    if let Some(time) = args.time {
-        limits.wall_time = seconds(time);
-        limits.cpu_time = limits.wall_time;
+    let mut limits = RunLimits::default().with_memory_bytes(grants.memory_limit().bytes());
+    if let Some(time) = grants.time {
+        limits = limits.with_wall_time(time.duration()).with_cpu_time(time.duration());
     }
     if let Some(cpu) = args.cpu {
         limits.cpu_time = seconds(cpu);
-    }
-    if let Some(memory) = args.memory {
-        limits.memory_bytes = memory.clamp(16 << 20, 1 << 40);
     }
     if let Some(disk) = args.disk {
         limits.folder_bytes = disk.clamp(1 << 20, 1 << 36);

@@ -1,0 +1,97 @@
+//! Which packages a Node script asks for.
+
+use bytes::Bytes;
+use serde_json::Value;
+use skillwire_core::RelPath;
+use skillwire_sandbox::JobFile;
+
+use super::{Package, PackageError, below, folders_above};
+
+/// The packages of a script's folder, with exact versions.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct NodeNeeds {
+    /// The lock file.
+    pub file: String,
+    /// Where `node_modules` appears in the skill.
+    pub modules: RelPath,
+    /// What the lock file names.
+    pub packages: Vec<Package>,
+    pub(super) manifest: Bytes,
+    pub(super) lock: Bytes,
+}
+
+impl NodeNeeds {
+    /// Reads the nearest `package.json` above a script and the lock file beside it. Without a lock
+    /// file nothing says which packages the user agrees to, so there are none.
+    pub fn of(script: &RelPath, files: &[JobFile]) -> Result<Option<Self>, PackageError> {
+        let find = |path: &str| files.iter().find(|file| file.path.as_str() == path);
+        let found = folders_above(script).find_map(|folder| {
+            find(&below(&folder, "package.json")).map(|manifest| (folder, manifest.bytes.clone()))
+        });
+        let Some((folder, manifest)) = found else { return Ok(None) };
+        let file = below(&folder, "package-lock.json");
+        let Some(lock) = find(&file) else { return Ok(None) };
+        let modules = RelPath::parse(&below(&folder, "node_modules"));
+        let modules = modules.map_err(|error| PackageError::Lock {
+            file: file.clone(),
+            why: format!("its folder {error}"),
+        })?;
+        let packages =
+            packages(&lock.bytes).map_err(|why| PackageError::Lock { file: file.clone(), why })?;
+        if packages.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Self { file, modules, packages, manifest, lock: lock.bytes.clone() }))
+    }
+}
+
+/// Reads the packages of a lock file, all of which must come from a registry.
+fn packages(lock: &[u8]) -> Result<Vec<Package>, String> {
+    let lock: Value = serde_json::from_slice(lock).map_err(|error| error.to_string())?;
+    let entries = lock.get("packages").and_then(Value::as_object);
+    let entries = entries.ok_or("it has no `packages`; write it again with npm 7 or later")?;
+    let mut packages = Vec::new();
+    for (path, entry) in entries.iter().filter(|(path, _)| !path.is_empty()) {
+        let name = path.rsplit_once("node_modules/").map(|(_, name)| name);
+        let version = entry.get("version").and_then(Value::as_str);
+        let resolved = entry.get("resolved").and_then(Value::as_str).unwrap_or_default();
+        let has_digest = entry.get("integrity").is_some();
+        let (Some(name), Some(version)) = (name, version) else {
+            return Err(format!("`{}` is no package of a registry", path.escape_debug()));
+        };
+        if !resolved.starts_with("https://") || !has_digest {
+            return Err(format!("`{}` has no address with a digest", path.escape_debug()));
+        }
+        packages.push(Package { name: name.to_owned(), version: version.to_owned() });
+    }
+    packages.sort();
+    packages.dedup();
+    Ok(packages)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_lock_file_names_packages_of_a_registry_with_digests() {
+        let entry = json!({ "version": "1.2.3", "resolved": "https://registry.example/a.tgz",
+                            "integrity": "sha512-x" });
+        let lock = json!({ "packages": { "": { "name": "x" }, "node_modules/a": entry,
+                                         "node_modules/a/node_modules/@s/b": entry } });
+        let read = packages(lock.to_string().as_bytes()).unwrap();
+        let read: Vec<_> = read.iter().map(ToString::to_string).collect();
+        assert_eq!(read, ["@s/b 1.2.3", "a 1.2.3"]);
+        for bad in [
+            json!({ "version": "1", "resolved": "git+ssh://git@evil.example/x", "integrity": "x" }),
+            json!({ "version": "1", "resolved": "https://registry.example/a.tgz" }),
+            json!({ "resolved": "local", "link": true }),
+        ] {
+            let lock = json!({ "packages": { "node_modules/a": bad } });
+            assert!(packages(lock.to_string().as_bytes()).is_err(), "{lock}");
+        }
+    }
+}
