@@ -20,6 +20,9 @@ pub const READ: &str = "skills/read";
 /// The method that reads a file of a skill.
 pub const READ_REFERENCE: &str = "skills/read_reference";
 
+/// The method that has the server run a script of a skill.
+pub const EXECUTE: &str = "skills/execute";
+
 /// The longest text of a link that describes a file.
 const MAX_LABEL_BYTES: usize = 1_024;
 
@@ -84,6 +87,70 @@ pub fn read_reference(text: &str) -> Result<Vec<u8>, InvalidDocument> {
 pub fn reference_params(name: &str, path: &RelPath) -> Map<String, Value> {
     let reference = ("reference".to_owned(), path.as_str().into());
     Map::from_iter([("name".to_owned(), name.into()), reference])
+}
+
+/// Returns the parameters that ask the server to run a script of a skill.
+pub fn execute_params(name: &str, script: &RelPath, arguments: Value) -> Map<String, Value> {
+    Map::from_iter([
+        ("name".to_owned(), name.into()),
+        ("script".to_owned(), script.as_str().into()),
+        ("arguments".to_owned(), arguments),
+    ])
+}
+
+/// What a script that ran on its server answered: words of that server, and of nobody else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteRun {
+    /// The texts of the answer, as the server wrote them.
+    pub texts: Vec<String>,
+    /// What it links to or describes without content.
+    pub links: Vec<RemoteLink>,
+    /// How many blocks were neither text nor links, such as pictures.
+    pub other_blocks: usize,
+    /// Whether the server says that the script failed.
+    pub is_error: bool,
+}
+
+/// Something that the answer of a script links to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteLink {
+    /// Its URI, as the server wrote it.
+    pub uri: String,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+}
+
+/// Reads the answer to `skills/execute`, which is the result of a tool.
+///
+/// The page's own example embeds a resource without its content; that counts as a link.
+pub fn read_run(text: &str) -> Result<RemoteRun, InvalidDocument> {
+    let answer = strict_json::object(text, ANSWER)?;
+    let blocks = answer.get("content").and_then(Value::as_array).ok_or("no array `content`")?;
+    let is_error = match answer.get("isError") {
+        None | Some(Value::Bool(false)) => false,
+        Some(Value::Bool(true)) => true,
+        Some(_) => return Err("an `isError` that is neither true nor false".into()),
+    };
+    let mut run = RemoteRun { texts: Vec::new(), links: Vec::new(), other_blocks: 0, is_error };
+    for block in blocks {
+        let text = |value: &Value, key: &str| value.get(key)?.as_str().map(str::to_owned);
+        match (text(block, "type").as_deref(), block.get("resource")) {
+            (Some("text"), _) => run.texts.push(text(block, "text").ok_or("a text without text")?),
+            (Some("resource_link"), _) => {
+                let uri = text(block, "uri").ok_or("a link without a URI")?;
+                run.links.push(RemoteLink { uri, name: text(block, "name") });
+            }
+            (Some("resource"), Some(resource)) => match text(resource, "text") {
+                Some(written) => run.texts.push(written),
+                None => {
+                    let uri = text(resource, "uri").ok_or("a resource without a URI")?;
+                    run.links.push(RemoteLink { uri, name: text(resource, "name") });
+                }
+            },
+            _ => run.other_blocks += 1,
+        }
+    }
+    Ok(run)
 }
 
 /// The kind of a file on the page, which its folder decides.
@@ -244,6 +311,31 @@ mod tests {
         assert_eq!(found("../a/same.md"), None);
         assert_eq!(found(""), None);
         assert_eq!(files.find_script("same"), None, "it is no script");
+    }
+
+    #[test]
+    fn the_answer_of_a_script_is_read_with_its_links_d6() {
+        let answer = json!({ "content": [
+            { "type": "text", "text": "90.0\n" },
+            { "type": "resource", "resource": { "uri": "file:///output/x.pptx", "name": "x.pptx" } },
+            { "type": "resource_link", "uri": "skill-output://1/a.csv", "name": "a.csv" },
+            { "type": "image", "data": "AA==", "mimeType": "image/png" },
+        ], "isError": true });
+        let run = read_run(&answer.to_string()).unwrap();
+        assert_eq!(
+            (run.texts, run.other_blocks, run.is_error),
+            (vec!["90.0\n".to_owned()], 1, true)
+        );
+        let uris: Vec<_> = run.links.iter().map(|link| link.uri.as_str()).collect();
+        assert_eq!(uris, ["file:///output/x.pptx", "skill-output://1/a.csv"]);
+        for bad in [
+            json!({}),
+            json!({ "content": "text" }),
+            json!({ "content": [{ "type": "text" }] }),
+            json!({ "content": [], "isError": "no" }),
+        ] {
+            assert!(read_run(&bad.to_string()).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -34,7 +34,12 @@ mod followed;
 mod passing_on;
 
 #[cfg(feature = "bridge")]
-pub use self::bridge::{Bridge, options::BridgeOptions, shell};
+pub use self::bridge::{
+    Bridge,
+    options::BridgeOptions,
+    script_runner::{BridgeScript, BridgeScripts, ScriptFailure, ScriptReport, ScriptResult},
+    shell,
+};
 pub use self::{
     followed::{
         folders::FollowedFolders,

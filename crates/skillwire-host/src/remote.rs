@@ -21,8 +21,8 @@ use serde_json::{Map, Value};
 use skillwire_client::{
     Client, ClientError, ClientOptions, Endpoint, Limits, RawAnswer, WebClient,
 };
-use skillwire_core::ResourceUri;
-use skillwire_dialects::{SkillOffer, v1::ReadEntries};
+use skillwire_core::{RelPath, ResourceUri};
+use skillwire_dialects::{SkillOffer, skills_page::RemoteRun, v1::ReadEntries};
 use skillwire_protocol::{ErrorCode, method};
 use skillwire_trust::{
     Clock, DialectMemory, Origin, Policy, Reason, Refusal, Remedy, ServerLabel, SkillId,
@@ -266,6 +266,17 @@ impl Remote {
         offer: &SkillOffer,
     ) -> Result<(Bytes, SkillOffer), Refusal> {
         OfferedFiles::new(self).read_skill_file(skill, offer.clone()).await
+    }
+
+    /// Has the server run a script of a skill.
+    pub(crate) async fn execute(
+        &self,
+        skill: &SkillId,
+        offer: &SkillOffer,
+        script: &RelPath,
+        arguments: Value,
+    ) -> Result<RemoteRun, Refusal> {
+        OfferedFiles::new(self).execute(skill, offer, script, arguments).await
     }
 
     /// Returns the entry reader for the user's policy.

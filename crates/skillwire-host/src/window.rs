@@ -1,6 +1,7 @@
 //! The acting window: the only way from a skill's files to a model.
 
 mod for_model;
+mod running;
 
 use std::{
     collections::BTreeSet,
@@ -18,7 +19,7 @@ use skillwire_core::{
 use skillwire_dialects::{Dialect, sep_2076::ArgumentValues};
 use skillwire_trust::{
     Action, Answer, ApprovedBy, ApprovedSkill, Decision, Integrity, ListedSkill, Question, Reason,
-    Refusal, Remedy, RunGrants, RunRequest, SkillId, VerifiedFile, reference,
+    Refusal, Remedy, SkillId, VerifiedFile, reference,
 };
 
 pub use self::for_model::FileForModel;
@@ -331,40 +332,6 @@ impl Window {
         let logged = outcome.as_ref().copied().map_err(|refusal: &Refusal| refusal.reason);
         self.host.log(&self.approved, Action::Execute, logged, Some(&call.tool));
         outcome
-    }
-
-    /// Tells whether the user granted running the skill's own scripts, for exactly this content.
-    ///
-    /// This does not ask the user: running is granted beforehand, by name, or not at all.
-    pub fn may_run_scripts(&self) -> Result<(), Refusal> {
-        self.check_open()?;
-        let handle = self.skill();
-        if self.fingerprint().is_none() {
-            return Err(Refusal::new(Reason::NotGranted)
-                .about(handle)
-                .actual("no digests that a grant could be bound to")
-                .hint("Scripts of a skill without digests are never run."));
-        }
-        if !self.approved.grants().execute {
-            return Err(Refusal::new(Reason::NotGranted)
-                .about(handle)
-                .expected("a grant to run its scripts")
-                .remedy(Remedy::GrantExecution(handle.clone())));
-        }
-        Ok(())
-    }
-
-    /// Returns what a run of one of the skill's scripts gets: what it asks for, if the user granted
-    /// that for exactly this content. A run never gets more than is granted.
-    pub fn grants_for_run(&self, asked: &RunRequest) -> Result<RunGrants, Refusal> {
-        self.may_run_scripts()?;
-        self.approved.grants().run.narrowed(asked).map_err(|wider| {
-            Refusal::new(Reason::NotGranted)
-                .about(self.skill())
-                .expected("a grant for everything that the run asks for")
-                .actual(format!("no grant for {wider}"))
-                .remedy(Remedy::GrantRun(self.skill().clone(), Box::new(wider.needed)))
-        })
     }
 
     /// Logs that a script was run, or why not; `detail` says which script, how, and with what

@@ -25,6 +25,7 @@
 
 mod audit;
 mod environments;
+mod file_run;
 mod inputs;
 mod output_store;
 mod reply;
@@ -47,6 +48,7 @@ pub use self::{
         NodeNeeds, Package, PackageCache, PackageError, PythonNeeds, ResolvedPackages, VenvError,
         VirtualEnvironment, first_closed_folder,
     },
+    file_run::{FileRun, FileRunError},
     inputs::{InputError, InputSource, UserInputs},
     output_store::{OUTPUT_SCHEME, OutputRetention, OutputStore, RetainedFile},
     rules::{ExecutionRule, ExecutionRules},

@@ -9,23 +9,30 @@ use skillwire_sandbox::RunOutcome;
 
 use crate::{output_store::RetainedFile, runner::RunReport};
 
-/// Tells the client that the script still waits or runs.
+/// Tells the client that the script still waits or runs, and what it wrote.
 pub(crate) fn report_progress(progress: &Progress, report: &RunReport) {
-    match report {
+    let (done, text) = progress_of(report);
+    progress.tell(done, None, &text);
+}
+
+/// A number that grows from report to report, and the words of a report.
+pub(crate) fn progress_of(report: &RunReport) -> (u64, String) {
+    let (since, text) = match report {
         RunReport::Queued { since, ahead } => {
             let text = match ahead {
                 0 => "The script waits for a free slot and is next.".to_owned(),
                 ahead => format!("The script waits for its turn; {ahead} runs are before it."),
             };
-            // The count begins at 1, because a progress of 0 is none.
-            progress.tell(since.as_secs() + 1, None, &text);
+            (since, text)
         }
         RunReport::Running { since, run } => {
             let seconds = run.elapsed.as_secs();
-            let text = format!("The script has been running for {seconds} s.");
-            progress.tell(since.as_secs() + 1, None, &text);
+            (since, format!("The script has been running for {seconds} s."))
         }
-    }
+        RunReport::Output { since, text } => (since, text.clone()),
+    };
+    // The count is in milliseconds and begins at 1, because a progress of 0 is none.
+    (u64::try_from(since.as_millis()).unwrap_or(u64::MAX).saturating_add(1), text)
 }
 
 /// The most scripts that one answer names.

@@ -10,8 +10,9 @@ use skillwire_core::{
     received::{self, EntryLimits},
 };
 use skillwire_sandbox::{
-    CancelHandle, InterpreterFinder, InvalidArguments, InvalidJob, JobFile, RunError, RunOutcome,
-    RunProgress, Sandbox, ScriptArguments, ScriptJob, ScriptLanguage,
+    CancelHandle, InterpreterFinder, InvalidArguments, InvalidJob, JobFile, OutputStream, RunError,
+    RunObserver, RunOutcome, RunProgress, Sandbox, ScriptArguments, ScriptJob, ScriptLanguage,
+    run_record,
 };
 use skillwire_source::{FileRecord, FileStoreError, FileTree, Skill, SkillContent};
 use tokio::{
@@ -28,6 +29,12 @@ use crate::{
 
 /// How often a client that waits is told that the script still waits or runs.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How far reports of what a script writes are apart.
+const OUTPUT_INTERVAL: Duration = Duration::from_millis(250);
+
+/// The most bytes of output in one report.
+const MAX_REPORTED_BYTES: usize = 8 * 1024;
 
 /// How long the files of a skill may take that have to be fetched from another server. The run holds
 /// its slot meanwhile.
@@ -128,7 +135,7 @@ pub struct ScriptRequest {
 }
 
 /// How far a request has come.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum RunReport {
     /// It waits until it is its turn.
@@ -145,6 +152,14 @@ pub enum RunReport {
         /// How far the run has come.
         run: RunProgress,
     },
+    /// The script wrote something.
+    Output {
+        /// How long ago the client asked.
+        since: Duration,
+        /// What it wrote since the last report, without control sequences. A report may leave some
+        /// of it out; the outcome has it.
+        text: String,
+    },
 }
 
 /// A run that ended, and its files.
@@ -155,12 +170,14 @@ pub struct CompletedRun {
     pub outcome: RunOutcome,
     /// The files that the caller can read.
     pub files: Vec<RetainedFile>,
+    /// The record of the run for an audit log.
+    pub record: Value,
 }
 
 /// Runs scripts that rules allow, each in isolation.
 pub struct ScriptRunner {
     sandbox: Arc<Sandbox>,
-    interpreters: InterpreterFinder,
+    pub(crate) interpreters: InterpreterFinder,
     rules: ExecutionRules,
     outputs: OutputStore,
     queue: RunQueue,
@@ -232,20 +249,25 @@ impl ScriptRunner {
     ) -> Result<CompletedRun, ScriptNotRun> {
         let asked = Instant::now();
         let subject = audit_subject(&request)?;
-        let prepared = match self.wait_and_prepare(&request, asked, &on_report).await {
+        let (job, slot) = match self.wait_and_prepare(&request, asked, &on_report).await {
             Ok(prepared) => prepared,
             Err(reason) => {
                 audit::log_refused(&subject, &reason);
                 return Err(reason);
             }
         };
-        let on_progress = |run: &RunProgress| {
-            on_report(&RunReport::Running { since: asked.elapsed(), run: *run });
-        };
-        let (job, slot) = prepared;
-        let outcome = self.run_job(job, slot, subject, on_progress).await?;
-        let files = self.outputs.keep(&request.caller, &outcome.files);
-        Ok(CompletedRun { files: files.map_err(ScriptNotRun::Random)?, outcome })
+        let ran = self.run_job(job, slot, Some(subject), asked, &on_report).await?;
+        self.completed(&request.caller, ran)
+    }
+
+    /// Keeps the files of a run for its caller.
+    pub(crate) fn completed(
+        &self,
+        caller: &str,
+        (outcome, record): (RunOutcome, Value),
+    ) -> Result<CompletedRun, ScriptNotRun> {
+        let files = self.outputs.keep(caller, &outcome.files);
+        Ok(CompletedRun { files: files.map_err(ScriptNotRun::Random)?, outcome, record })
     }
 
     /// Refuses what can be refused at once, waits for the request's turn, and reads the files.
@@ -258,19 +280,20 @@ impl ScriptRunner {
         let rule = self.rules.find(&request.skill.path(), &request.script);
         let rule = rule.ok_or(ScriptNotRun::NotAllowed)?;
         let arguments = read_arguments(request.arguments.as_ref())?;
-        let slot = self.wait(request, asked, on_report).await?;
+        let bytes = request.arguments.as_ref().map_or(0, held_bytes);
+        let slot = self.wait(&request.caller, bytes, asked, on_report).await?;
         Ok((self.job(request, rule, arguments).await?, slot))
     }
 
     /// Waits for the turn of a request.
-    async fn wait(
+    pub(crate) async fn wait(
         &self,
-        request: &ScriptRequest,
+        caller: &str,
+        bytes: usize,
         asked: Instant,
         on_report: &impl Fn(&RunReport),
     ) -> Result<RunSlot, ScriptNotRun> {
-        let bytes = request.arguments.as_ref().map_or(0, held_bytes);
-        let mut queued = self.queue.enter(&request.caller, bytes)?;
+        let mut queued = self.queue.enter(caller, bytes)?;
         if let Some(slot) = queued.turn().now_or_never() {
             return slot.ok_or(ScriptNotRun::Stopping);
         }
@@ -286,35 +309,37 @@ impl ScriptRunner {
         }
     }
 
-    async fn run_job(
+    /// Runs a job, and returns its outcome with the record of it. Without a subject, the caller
+    /// logs the run.
+    pub(crate) async fn run_job(
         &self,
         job: ScriptJob,
         slot: RunSlot,
-        subject: AuditSubject,
-        on_progress: impl Fn(&RunProgress),
-    ) -> Result<RunOutcome, ScriptNotRun> {
+        subject: Option<AuditSubject>,
+        asked: Instant,
+        on_report: &impl Fn(&RunReport),
+    ) -> Result<(RunOutcome, Value), ScriptNotRun> {
         let cancel = CancelHandle::new().map_err(ScriptNotRun::Descriptors)?;
         let cancel_on_drop = CancelOnDrop(cancel.clone());
-        let (progress_sender, mut progress) = mpsc::channel(1);
+        let (news_sender, mut news) = mpsc::channel(1);
         let sandbox = Arc::clone(&self.sandbox);
         let span = tracing::Span::current();
         let running = tokio::task::spawn_blocking(move || {
             let _entered = span.enter();
-            audit::log_started(&subject);
-            let mut last_report = Duration::ZERO;
-            let result = sandbox.run(&job, &cancel, &mut |run| {
-                // The run's own clock decides, so that reports are at least a second of the run
-                // apart.
-                if run.elapsed >= last_report + PROGRESS_INTERVAL {
-                    last_report = run.elapsed;
-                    // The channel is full if the client is slow. It gets the next report.
-                    let _ = progress_sender.try_send(*run);
-                }
-            });
+            if let Some(subject) = &subject {
+                audit::log_started(subject);
+            }
+            let result = sandbox.run_observed(&job, &cancel, &mut NewsObserver::new(news_sender));
             let result = result.map_err(ScriptNotRun::from_run);
             // The end is logged on this thread and not in the future below: that future is dropped
             // when the client disconnects, and the log would lack the end of the run.
-            audit::log_finished(&subject, &job, result.as_ref());
+            if let Some(subject) = &subject {
+                audit::log_finished(subject, &job, result.as_ref());
+            }
+            let result = result.map(|outcome| {
+                let record = run_record(&job, Ok(&outcome));
+                (outcome, record)
+            });
             // Held until the sandbox is done: a client that disconnects must not make room for
             // another run while its own still ends.
             drop(slot);
@@ -323,7 +348,13 @@ impl ScriptRunner {
         tokio::pin!(running);
         let result = loop {
             tokio::select! {
-                Some(run) = progress.recv() => on_progress(&run),
+                Some(news) = news.recv() => {
+                    let since = asked.elapsed();
+                    on_report(&match news {
+                        RunNews::Progress(run) => RunReport::Running { since, run },
+                        RunNews::Output(text) => RunReport::Output { since, text },
+                    });
+                }
                 result = &mut running => break result,
             }
         };
@@ -353,6 +384,51 @@ impl ScriptRunner {
         }
         job.set_limits(rule.limits.clone());
         Ok(job)
+    }
+}
+
+/// News of a run that is under way.
+enum RunNews {
+    Progress(RunProgress),
+    Output(String),
+}
+
+/// Passes news on to a channel that holds one of them. A client that does not read misses some.
+struct NewsObserver {
+    news: mpsc::Sender<RunNews>,
+    told: Duration,
+    /// What the script wrote and the client was not told yet.
+    written: String,
+}
+
+impl NewsObserver {
+    fn new(news: mpsc::Sender<RunNews>) -> Self {
+        Self { news, told: Duration::ZERO, written: String::new() }
+    }
+}
+
+impl RunObserver for NewsObserver {
+    fn progress(&mut self, run: &RunProgress) {
+        // The run's own clock decides how far reports are apart.
+        let since = run.elapsed.saturating_sub(self.told);
+        if since >= OUTPUT_INTERVAL && !self.written.is_empty() {
+            let written = std::mem::take(&mut self.written);
+            let _ = self.news.try_send(RunNews::Output(written));
+            self.told = run.elapsed;
+        } else if since >= PROGRESS_INTERVAL {
+            let _ = self.news.try_send(RunNews::Progress(*run));
+            self.told = run.elapsed;
+        }
+    }
+
+    fn wants_output(&self) -> bool {
+        true
+    }
+
+    fn output(&mut self, _: OutputStream, text: &str) {
+        if self.written.len() + text.len() <= MAX_REPORTED_BYTES {
+            self.written.push_str(text);
+        }
     }
 }
 
@@ -512,7 +588,7 @@ mod tests {
         let _before = runner.queue.enter("bob", 0).unwrap();
         let (request, store) = request();
         let reports = Mutex::new(Vec::new());
-        let on_report = |report: &RunReport| reports.lock().push(*report);
+        let on_report = |report: &RunReport| reports.lock().push(report.clone());
         let mut waiting = std::pin::pin!(runner.run(request.clone(), on_report));
         assert!(waiting.as_mut().now_or_never().is_none());
         let [RunReport::Queued { ahead: 1, .. }] = reports.lock()[..] else {

@@ -6,8 +6,10 @@ use serde_json::json;
 use skillwire_core::Digest;
 use skillwire_sandbox::{
     InterpreterFinder, InvalidJob, IsolationPolicy, IsolationUnavailable, NetworkDestination,
-    RunError, RunOutcome, Sandbox, ScriptJob, ScriptLanguage, run_record,
+    RunError, RunLimits, RunOutcome, Sandbox, ScriptJob, ScriptLanguage, run_record,
 };
+#[cfg(feature = "host")]
+use skillwire_trust::RunGrants;
 
 use crate::{args::IsolationArgs, exit::Exit, failure::Failure, settings};
 
@@ -46,6 +48,17 @@ pub(crate) fn destination(text: &str) -> Result<NetworkDestination, Failure> {
         Failure::caused(Exit::Usage, error)
             .hint("Write a name or address, such as `api.example.com:443`.")
     })
+}
+
+/// The limits of a run with these grants.
+#[cfg(feature = "host")]
+pub(crate) fn granted_limits(grants: &RunGrants) -> RunLimits {
+    let time = grants.time_limit().duration();
+    let limits = RunLimits::default().with_memory_bytes(grants.memory_limit().bytes());
+    match grants.time {
+        None => limits,
+        Some(_) => limits.with_wall_time(time).with_cpu_time(time),
+    }
 }
 
 /// Makes the failure for a script that was not run, with a hint.

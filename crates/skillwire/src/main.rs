@@ -17,6 +17,8 @@
 )]
 
 mod args;
+#[cfg(all(feature = "bridge", feature = "execute"))]
+mod bridge_scripts;
 mod commands;
 #[cfg(feature = "execute")]
 mod execution;

@@ -81,6 +81,9 @@ impl Bridge {
             let _ =
                 writeln!(text, "It asks for these tools, which loading does not grant: {tools}");
         }
+        for line in card.proposed.run_lines() {
+            let _ = writeln!(text, "Each of its scripts gets {line}");
+        }
         if let Some(changes) = &card.changes {
             text.push('\n');
             describe_changes(&mut text, &card.skill.uri, changes);
@@ -155,7 +158,7 @@ fn origin(origin: &Origin) -> String {
     }
 }
 
-fn describe(text: &mut String, skill: &SkillId, entry: &SkillEntry) {
+pub(crate) fn describe(text: &mut String, skill: &SkillId, entry: &SkillEntry) {
     let _ = writeln!(text, "Skill: {}", one_line(&skill.to_string()));
     let description = one_line_within(entry.frontmatter.description(), MAX_DESCRIPTION);
     if description.chars().count() > SUMMARY_DESCRIPTION {

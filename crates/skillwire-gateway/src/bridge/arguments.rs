@@ -33,6 +33,24 @@ impl<'a> ToolArguments<'a> {
         }
     }
 
+    /// Returns an array of words; numbers count as words.
+    pub(crate) fn words(&self, name: &str) -> Result<Option<Vec<String>>, Refusal> {
+        let items = match self.given.get(name) {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::String(text)) if text.trim().is_empty() => return Ok(None),
+            Some(Value::Array(items)) => items,
+            Some(_) => return Err(self.refuse(&format!("an array as `{name}`"), "something else")),
+        };
+        let word = |item: &Value| match item {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        };
+        let words: Option<Vec<_>> = items.iter().map(word).collect();
+        let refuse = || self.refuse(&format!("strings in `{name}`"), "something else");
+        words.map(Some).ok_or_else(refuse)
+    }
+
     pub(crate) fn required(&self, name: &str) -> Result<&'a str, Refusal> {
         let found = self.optional(name)?;
         found.ok_or_else(|| self.refuse(&format!("a string as `{name}`"), "nothing"))

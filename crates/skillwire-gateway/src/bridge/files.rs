@@ -79,7 +79,7 @@ impl Bridge {
 
     /// The window of the conversation on the skill that the argument `name` names. If it has none,
     /// because the bridge was restarted meanwhile, the skill is opened as `load_skill` opens it.
-    async fn opened(
+    pub(crate) async fn opened(
         &self,
         client: &Client,
         arguments: &ToolArguments<'_>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use skillwire_engine::offer::Items;
 use skillwire_host::context::text::{one_line, one_line_within};
-use skillwire_trust::RegistryItem;
+use skillwire_trust::{FetchRoute, RegistryItem};
 
 use super::{
     catalogue,
@@ -60,12 +60,19 @@ impl ClientLists {
                 OfferedTools {
                     resources: view.has_servers(),
                     skill_arguments: items().any(|item| item.skill.takes_arguments()),
+                    scripts: options.runs_scripts || items().any(runs_on_server),
                 },
             ),
             prompts: Items::of(approved.map(|(item, _)| prompt(item))),
             instructions: instructions(items(), kind, options, view.is_pending()),
         }
     }
+}
+
+/// Tells whether the server of a skill may run its scripts.
+fn runs_on_server(item: &RegistryItem) -> bool {
+    let route = item.skill.offer().map(|offer| &offer.route);
+    matches!(route, Some(FetchRoute::SkillsRead { .. }))
 }
 
 fn in_description<'a>(

@@ -15,6 +15,9 @@ mod loading;
 pub(crate) mod options;
 mod prompts;
 mod resources;
+mod run_form;
+mod running;
+pub(crate) mod script_runner;
 pub mod shell;
 mod skill_arguments;
 mod stop;
@@ -23,14 +26,17 @@ mod tool_specs;
 mod view;
 mod windows;
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use arc_swap::ArcSwap;
 use futures_util::{FutureExt, future::BoxFuture};
+use parking_lot::Mutex;
 use skillwire_core::SkillUri;
 use skillwire_engine::{
     Caller,
-    offer::{Interrupt, Invocation, Items, ListChanges, Offer, PromptReply, ToolReply, Typing},
+    offer::{
+        Interrupt, Invocation, Items, Linked, ListChanges, Offer, PromptReply, ToolReply, Typing,
+    },
 };
 use skillwire_host::{Discovered, Host, context::boundary::Boundaries};
 use skillwire_trust::{Handle, Refusal, SkillId};
@@ -46,6 +52,7 @@ use self::{
     client_kind::ClientKind,
     follow::statuses,
     options::BridgeOptions,
+    script_runner::BridgeScripts,
     stop::CallError,
     view::{BridgeView, FoldersStatus},
     windows::ClientWindows,
@@ -76,6 +83,10 @@ struct Inner {
     /// Notified when the known skills or the user's approvals may have changed.
     changed: Arc<Notify>,
     list_changes: ListChanges,
+    /// Runs scripts, if this machine can.
+    scripts: Option<Arc<dyn BridgeScripts>>,
+    /// How many answers to questions about runs were used, so that none is used twice.
+    answered_runs: Mutex<HashMap<SkillId, u64>>,
 }
 
 impl Bridge {
@@ -84,13 +95,26 @@ impl Bridge {
     /// The bridge offers its tools at once, and announces changes of the tools and prompts through
     /// `list_changes`. It adds skills as servers answer, while [`Self::follow`] runs and a
     /// catalogue scans [`Self::sources`].
-    #[tracing::instrument(skip_all)]
     pub fn start(
         host: Host,
         options: BridgeOptions,
         list_changes: ListChanges,
         runtime: &runtime::Handle,
     ) -> Result<Self, StartError> {
+        Self::start_with_scripts(host, options, list_changes, runtime, None)
+    }
+
+    /// Begins to follow the servers of a host, and lets clients run scripts of approved skills with
+    /// `scripts`, after the user granted that.
+    #[tracing::instrument(skip_all)]
+    pub fn start_with_scripts(
+        host: Host,
+        options: BridgeOptions,
+        list_changes: ListChanges,
+        runtime: &runtime::Handle,
+        scripts: Option<Arc<dyn BridgeScripts>>,
+    ) -> Result<Self, StartError> {
+        let options = BridgeOptions { runs_scripts: scripts.is_some(), ..options };
         let view = Arc::new(ArcSwap::from_pointee(BridgeView::default()));
         let admission: Arc<dyn Admission> =
             Arc::new(ApprovedOnly { host: host.clone(), view: Arc::clone(&view) });
@@ -125,6 +149,8 @@ impl Bridge {
             started: Instant::now(),
             changed,
             list_changes,
+            scripts,
+            answered_runs: Mutex::default(),
         })))
     }
 
@@ -142,6 +168,18 @@ impl Bridge {
 
     pub(crate) fn options(&self) -> &BridgeOptions {
         &self.0.options
+    }
+
+    pub(crate) fn scripts(&self) -> Option<&Arc<dyn BridgeScripts>> {
+        self.0.scripts.as_ref()
+    }
+
+    pub(crate) fn answered_runs(&self, skill: &SkillId) -> u64 {
+        self.0.answered_runs.lock().get(skill).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn count_answered_run(&self, skill: &SkillId) {
+        *self.0.answered_runs.lock().entry(skill.clone()).or_default() += 1;
     }
 
     pub(crate) fn boundaries(&self) -> &Boundaries {
@@ -235,6 +273,7 @@ impl Bridge {
             "read_skill_file" => self.read_skill_file(client, &arguments).await,
             "list_skill_files" => self.list_skill_files(client, &arguments).await,
             "read_resource" => self.read_resource(client, &arguments).await,
+            running::NAME => self.run_skill_script(client, &arguments).await,
             _ => self.unload_skill(client, &arguments).await,
         }
     }
@@ -276,6 +315,10 @@ impl Offer for Bridge {
 
     fn complete(&self, _caller: &Caller, typing: &Typing<'_>) -> Vec<String> {
         self.complete_file(typing)
+    }
+
+    fn read(&self, _caller: &Caller, uri: &str) -> Option<Linked> {
+        self.scripts()?.output(uri)
     }
 
     fn session_ended(&self, session: &str) {

@@ -27,6 +27,8 @@ pub struct BridgeOptions {
     pub reads_folders: bool,
     /// How long after the start calls wait for the first listing of every origin.
     pub first_listing: Duration,
+    /// Whether something runs scripts; the bridge sets it when it starts.
+    pub(crate) runs_scripts: bool,
 }
 
 impl Default for BridgeOptions {
@@ -38,6 +40,7 @@ impl Default for BridgeOptions {
             asks_user: true,
             reads_folders: false,
             first_listing: FIRST_LISTING,
+            runs_scripts: false,
         }
     }
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use skillwire_engine::offer::Items;
 
+use super::running;
+
 /// The most characters of a tool's description; some model interfaces refuse longer ones.
 pub(crate) const MAX_DESCRIPTION: usize = 1_024;
 
@@ -19,6 +21,8 @@ pub(crate) struct OfferedTools {
     pub(crate) resources: bool,
     /// Whether some skills take arguments.
     pub(crate) skill_arguments: bool,
+    /// Whether scripts can run, here or on a server.
+    pub(crate) scripts: bool,
 }
 
 /// The tools, with this text at the end of the description of `load_skill`.
@@ -79,6 +83,28 @@ pub(crate) fn tools(catalogue: &str, offered: OfferedTools) -> Arc<Items> {
             &json!({ "server": text(), "uri": text() }),
             &["server", "uri"],
         ));
+    }
+    if offered.scripts {
+        let words = || json!({ "type": "array", "items": { "type": "string" } });
+        let mut run = tool(
+            running::NAME,
+            "Run a script of a skill",
+            "Runs a script of a skill in isolation: it sees the skill, and copies of the user's files \
+             in `inputs`. The user is asked first. Without `script`, lists scripts.",
+            &json!({
+                "name": name(),
+                "script": about("Path in the skill"),
+                "args": words(),
+                "inputs": words(),
+                "network": json!({
+                    "type": "array", "items": { "type": "string" }, "description": "HOST:PORT",
+                }),
+                "env": words(),
+            }),
+            &["name"],
+        );
+        run["annotations"]["readOnlyHint"] = false.into();
+        tools.push(run);
     }
     Items::of(tools)
 }

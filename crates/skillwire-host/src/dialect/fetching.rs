@@ -9,7 +9,7 @@ use skillwire_dialects::{
     sep_2076::{self, ArgumentValues, SkillAnswer},
     skilljack,
     skills_over_mcp::{self, FoundDocument},
-    skills_page,
+    skills_page::{self, RemoteRun},
 };
 use skillwire_protocol::method;
 use skillwire_trust::{Reason, Refusal, SkillId, check_promise};
@@ -238,6 +238,35 @@ impl<'a, S: SkillServer> OfferedFiles<'a, S> {
         let facts = (*offer.facts).clone().and(read.facts);
         let skill_file = facts.skill_file(name, &read.instructions).into();
         Ok(NamedContent { skill_file, paths: Some(read.paths) })
+    }
+
+    /// Has the server run a script of a skill that it knows by its name.
+    pub(crate) async fn execute(
+        &self,
+        skill: &SkillId,
+        offer: &SkillOffer,
+        script: &RelPath,
+        arguments: Value,
+    ) -> Result<RemoteRun, Refusal> {
+        let FetchRoute::SkillsRead { name } = &offer.route else {
+            return Err(Refusal::new(Reason::FileNotListed)
+                .about(skill)
+                .file(script)
+                .expected("a server that runs scripts (`skills/execute`)"));
+        };
+        let params = skills_page::execute_params(name, script, arguments);
+        let answer = self.server.ask(skills_page::EXECUTE, params).await;
+        let answer = answer.map_err(|error| {
+            let unknown = error.is_unknown_method();
+            let refusal = self.server.unanswered(error).about(skill).file(script);
+            if unknown {
+                refusal.expected("a server that runs scripts (`skills/execute`)")
+            } else {
+                refusal
+            }
+        })?;
+        self.server.spend(answer.text().len())?;
+        skills_page::read_run(answer.text()).map_err(|invalid| unlike(skill, invalid))
     }
 
     /// Returns the other files that a server names in a resource of their own.

@@ -1,7 +1,9 @@
 //! Fetching bytes: listed files are verified, all others are marked as unverified.
 
 use bytes::Bytes;
-use skillwire_core::{Digest, ResourceUri, Resources, SkillResource, skill_file};
+use serde_json::Value;
+use skillwire_core::{Digest, RelPath, ResourceUri, Resources, SkillResource, skill_file};
+use skillwire_dialects::{SkillOffer, skills_page::RemoteRun};
 use skillwire_trust::{
     Action, Answer, EntrySource, KnownSkill, ListedSkill, LoggedContent, Origin, Question, Reason,
     Refusal, Remedy, ServerLabel, SkillId, VerifiedFile, reference,
@@ -114,6 +116,20 @@ impl Host {
             && is_skill_file(held, file)
             && self.compare_frontmatter(held, None, fetched.file.bytes()).is_err();
         Ok(if differs { fetched.file } else { self.keep(fetched) })
+    }
+
+    /// Has the server of a skill run one of its scripts. The caller has the user's consent.
+    pub(crate) async fn run_on_server(
+        &self,
+        held: &ListedSkill,
+        offer: &SkillOffer,
+        script: &RelPath,
+        arguments: Value,
+    ) -> Result<RemoteRun, Refusal> {
+        let skill = held.id();
+        let server = self.server_of(skill, &skill.uri.root().child(script))?;
+        // Boxed, so that the futures of programs that call this do not nest too deeply to compile.
+        Box::pin(server.execute(skill, offer, script, arguments)).await
     }
 
     /// Caches a file that a server sent, after everything about it was compared.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{HttpAddress, LogFormat, OriginArgs};
+use super::{HttpAddress, IsolationArgs, LogFormat, OriginArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct BridgeArgs {
@@ -27,6 +27,14 @@ pub(crate) struct BridgeArgs {
     /// Ask about skills without digests, at each load, instead of declining them.
     #[arg(long)]
     pub(crate) allow_dynamic: bool,
+    /// Offer no tool that runs scripts of skills.
+    #[arg(long)]
+    pub(crate) no_scripts: bool,
+    /// Use this program for a language of scripts: `python`, `bash`, `sh` or `node`; may be repeated.
+    #[arg(long, value_name = "LANGUAGE=PROGRAM")]
+    pub(crate) interpreter: Vec<String>,
+    #[command(flatten)]
+    pub(crate) isolation: IsolationArgs,
     #[command(flatten)]
     pub(crate) origins: OriginArgs,
     /// How the log on standard error looks.

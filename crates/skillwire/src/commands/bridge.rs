@@ -5,7 +5,7 @@ mod skill_folders;
 
 use std::{io::Write as _, sync::Arc, time::Duration};
 
-use skillwire_gateway::Bridge;
+use skillwire_gateway::{Bridge, BridgeScripts};
 use skillwire_server::{
     CacheScope, Config, Skills,
     http::{self, ConnectionLimits, HttpOptions, Tokens, Workers},
@@ -93,7 +93,8 @@ async fn serve(
     let (mut stop, mut reload) = signals::listen()?;
     let changes = ListChanges::default();
     let host = session.host().clone();
-    let bridge = Bridge::start(host, bridge::options(args), changes.clone(), behind)
+    let options = bridge::options(args);
+    let bridge = Bridge::start_with_scripts(host, options, changes.clone(), behind, scripts(args)?)
         .map_err(|error| Failure::caused(Exit::Internal, error))?;
     let offers = Offers::joined(vec![Arc::new(bridge.clone())], changes).map_err(|error| {
         Failure::new(Exit::Internal, format!("The tools cannot be offered: {error}."))
@@ -139,6 +140,21 @@ async fn serve(
         () = keeping => Ok(Exit::Ok),
         () = stop.requested() => Ok(Exit::Ok),
     }
+}
+
+/// Makes what runs scripts for clients, unless the user wants none or this machine cannot.
+#[cfg(feature = "execute")]
+fn scripts(args: &BridgeArgs) -> Result<Option<Arc<dyn BridgeScripts>>, Failure> {
+    if args.no_scripts {
+        return Ok(None);
+    }
+    crate::bridge_scripts::scripts(args.isolation, &args.interpreter)
+}
+
+#[cfg(not(feature = "execute"))]
+#[expect(clippy::unnecessary_wraps, reason = "other builds read options that may be wrong")]
+fn scripts(_: &BridgeArgs) -> Result<Option<Arc<dyn BridgeScripts>>, Failure> {
+    Ok(None)
 }
 
 /// Waits up to [`SETTLING`] for folders and servers, so that the first answer names their skills.

@@ -273,7 +273,7 @@ fn slow_requests(method: &str) -> (Value, Value) {
 fn tells_of_progress(told: &Value) {
     assert_eq!(told["method"], "notifications/progress", "{told}");
     assert_eq!(told["params"]["progressToken"], 7, "{told}");
-    // The value is in seconds, and the first report is late on a busy machine.
+    // The value is in milliseconds, and the first report is late on a busy machine.
     assert!(told["params"]["progress"].as_u64() >= Some(1), "{told}");
 }
 

@@ -4,6 +4,8 @@
 
 mod archives;
 mod authoring;
+#[cfg(all(feature = "bridge", feature = "execute"))]
+mod bridge_runs;
 mod check;
 mod execution;
 mod first_use;
