@@ -40,8 +40,15 @@ pub struct Agent {
     files: Vec<String>,
     format: Format,
     table: Vec<String>,
+    #[serde(deserialize_with = "json")]
     entry: Map<String, Value>,
     env: String,
+}
+
+/// Reads JSON in a string, which keeps its order.
+fn json<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<Map<String, Value>, D::Error> {
+    let text = String::deserialize(reader)?;
+    serde_json::from_str(&text).map_err(serde::de::Error::custom)
 }
 
 /// The folders of the user that paths in the table are relative to.
@@ -105,9 +112,10 @@ impl Agent {
         edit::remove(self.format, text, &self.table)
     }
 
-    /// The entry of the bridge as it stands in `text`.
-    pub fn current(&self, text: &str) -> Result<Option<Value>, EditError> {
-        edit::current(self.format, text, &self.table)
+    /// How `text` makes the agent start the bridge, if it does.
+    pub fn current(&self, text: &str) -> Result<Option<BridgeEntry>, EditError> {
+        let written = edit::current(self.format, text, &self.table)?;
+        Ok(written.and_then(|written| BridgeEntry::read(&self.entry, &self.env, &written)))
     }
 
     /// What to paste where `text` cannot be changed safely.
@@ -135,6 +143,7 @@ mod tests {
             let Edit::Changed(text) = agent.add("", &entry).unwrap() else { panic!("{agent:?}") };
             assert!(text.contains("/opt/skillwire") && text.contains("/state"), "{text}");
             assert_eq!(agent.add(&text, &entry).unwrap(), Edit::Unchanged, "{}", agent.id);
+            assert_eq!(agent.current(&text).unwrap().as_ref(), Some(&entry), "{text}");
             let Edit::Changed(removed) = agent.remove(&text).unwrap() else { panic!("{agent:?}") };
             assert_eq!(agent.current(&removed).unwrap(), None, "{removed}");
             assert_eq!(agent.remove(&removed).unwrap(), Edit::Unchanged);

@@ -34,6 +34,22 @@ impl BridgeEntry {
         &self.args
     }
 
+    /// The variables of its environment.
+    pub fn variables(&self) -> &[(String, String)] {
+        &self.env
+    }
+
+    /// Reads an entry that was written by `render` and perhaps changed by the user since.
+    pub(crate) fn read(template: &Map<String, Value>, env: &str, written: &Value) -> Option<Self> {
+        let mut line = Vec::new();
+        read_line(template, written, &mut line);
+        let env = env.split('.').try_fold(written, |table, name| table.get(name));
+        let env = env.and_then(Value::as_object).into_iter().flatten();
+        let env = env.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+        let mut words = line.into_iter();
+        Some(Self { command: words.next()?, args: words.collect(), env: env.collect() })
+    }
+
     /// Fills an agent's template; `env` is where variables go, as names with dots between them.
     pub(crate) fn render(&self, template: &Map<String, Value>, env: &str) -> Map<String, Value> {
         let mut entry = template.clone();
@@ -54,13 +70,32 @@ impl BridgeEntry {
 
     fn fill(&self, value: &mut Value) {
         match value {
-            Value::String(text) if text == "{command}" => *text = self.command.clone(),
+            Value::String(text) if text == "{command}" => text.clone_from(&self.command),
             Value::String(text) if text == "{args}" => *value = self.args.clone().into(),
             Value::String(text) if text == "{line}" => {
                 let line = std::iter::once(&self.command).chain(&self.args);
                 *value = line.cloned().collect();
             }
             Value::Object(inner) => inner.values_mut().for_each(|value| self.fill(value)),
+            _ => {}
+        }
+    }
+}
+
+/// Collects what `written` has where the template has the program and its arguments.
+fn read_line(template: &Map<String, Value>, written: &Value, line: &mut Vec<String>) {
+    for (name, wanted) in template {
+        let Some(value) = written.get(name) else { continue };
+        match (wanted, value) {
+            (Value::String(place), Value::String(command)) if place == "{command}" => {
+                line.insert(0, command.clone());
+            }
+            (Value::String(place), Value::Array(words))
+                if place == "{args}" || place == "{line}" =>
+            {
+                line.extend(words.iter().filter_map(|word| Some(word.as_str()?.to_owned())));
+            }
+            (Value::Object(template), value) => read_line(template, value, line),
             _ => {}
         }
     }

@@ -93,6 +93,12 @@ pub(crate) fn agrees(question: &str) -> Option<bool> {
     Some(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
+/// Asks the user for a line of text; `None` if the user cannot be asked or types nothing.
+#[cfg(feature = "setup")]
+pub(crate) fn ask(question: &str) -> Option<String> {
+    read_answer(question, "")
+}
+
 fn read_answer(question: &str, keys: &str) -> Option<String> {
     if !is_interactive() {
         return None;

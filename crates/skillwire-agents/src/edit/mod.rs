@@ -77,10 +77,9 @@ fn table<'a>(
 ) -> Result<Option<&'a Map<String, Value>>, EditError> {
     for name in names {
         map = match map.get(name) {
-            None => return Ok(None),
             Some(Value::Object(inner)) => inner,
             // YAML reads `extensions:` with nothing below it as null.
-            Some(Value::Null) => return Ok(None),
+            None | Some(Value::Null) => return Ok(None),
             Some(_) => return Err(EditError::NotATable(name.clone())),
         };
     }

@@ -67,17 +67,13 @@ fn block(
     if !value.is_empty() && !value.starts_with('#') {
         return Err(EditError::NotAlone);
     }
-    let inside = |line: &&str| !is_content(line) || indent(line) > depth;
-    let mut end = at + 1;
-    for next in at + 1..within.end {
-        if !inside(&lines[next]) {
-            break;
-        }
-        if is_content(lines[next]) {
-            end = next + 1;
-        }
-    }
-    Ok(Some(Block { start: at + 1, end }))
+    let start = at + 1;
+    let below = lines[start..within.end].iter();
+    let inside = below.take_while(|line| !is_content(line) || indent(line) > depth);
+    // Empty lines and comments after the last value belong to what follows.
+    let last = inside.enumerate().filter(|(_, line)| is_content(line)).last();
+    let end = last.map_or(start, |(offset, _)| start + offset + 1);
+    Ok(Some(Block { start, end }))
 }
 
 pub(super) fn set(

@@ -16,6 +16,7 @@ pub(crate) use self::{
         ServerLoginArgs, ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs, WindowsArgs,
     },
     serve::{CacheScopeArg, HttpAddress, IdentityArgs, LogFormat, ServeArgs},
+    setup::SetupArgs,
     sign::{KeyCommand, KeyNewArgs, SignArgs, TrustedSignerArgs, VerifySignatureArgs},
 };
 use crate::exit::EXIT_CODES;
@@ -25,6 +26,7 @@ mod bridge;
 mod execution;
 mod host;
 mod serve;
+mod setup;
 mod sign;
 
 /// The commands to begin with.
@@ -68,6 +70,12 @@ pub(crate) enum Command {
     /// you approved it: in the client if it can ask you, else with `skillwire approve`. What the
     /// client does with a skill's text, and what its own tools may do, is for the client to control.
     Bridge(BridgeArgs),
+    /// Add the bridge to the agents on this machine.
+    ///
+    /// Finds the agents, shows what would change in the configuration of each, and changes it once
+    /// you agree. Comments, order and other servers stay as they are, and the old file is kept beside
+    /// the new one. The bridge is then started once as each agent would start it.
+    Setup(SetupArgs),
     #[command(flatten)]
     Host(HostCommand),
     /// Run a script of an approved skill in isolation.

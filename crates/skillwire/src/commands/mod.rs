@@ -16,6 +16,8 @@ mod one_skill;
 mod output_folder;
 mod pack;
 mod serve;
+#[cfg(feature = "setup")]
+mod setup;
 #[cfg(feature = "sign")]
 mod sign;
 mod unpack;
@@ -84,6 +86,8 @@ fn dispatch(command: Command) -> Result<ExitStatus, Failure> {
         Command::Convert(args) => convert::run(&args),
         #[cfg(feature = "bridge")]
         Command::Bridge(args) => bridge::run(&args),
+        #[cfg(feature = "setup")]
+        Command::Setup(args) => setup::run(&args),
         #[cfg(all(feature = "host", feature = "execute"))]
         Command::Run(args) => return execute::run::run(&args),
         #[cfg(feature = "execute")]
@@ -94,12 +98,7 @@ fn dispatch(command: Command) -> Result<ExitStatus, Failure> {
         Command::Sign(args) => sign::run(&args),
         #[cfg(feature = "sign")]
         Command::VerifySignature(args) => sign::verify::run(&args),
-        #[cfg(not(all(
-            feature = "bridge",
-            feature = "host",
-            feature = "execute",
-            feature = "sign"
-        )))]
+        #[cfg(not(feature = "full"))]
         missing => unreachable!("{missing:?} was refused, as it is not built in"),
     };
     outcome.map(ExitStatus::from)

@@ -84,6 +84,31 @@ pub(super) fn home_folder() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }
 
+/// The folder in which other programs keep their configuration.
+#[cfg(feature = "setup")]
+#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
+pub(super) fn config_folder() -> Option<PathBuf> {
+    if cfg!(target_os = "macos") {
+        home_folder().map(|home| home.join("Library/Application Support"))
+    } else if cfg!(windows) {
+        std::env::var_os("APPDATA").map(PathBuf::from)
+    } else {
+        let xdg = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+        xdg.filter(|path| path.is_absolute())
+            .or_else(|| home_folder().map(|home| home.join(".config")))
+    }
+}
+
+/// The files on the `PATH` with the name of a program.
+#[cfg(feature = "setup")]
+#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
+pub(super) fn programs(name: &str) -> impl Iterator<Item = PathBuf> {
+    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<_> = std::env::split_paths(&path).filter(|path| path.is_absolute()).collect();
+    folders.into_iter().map(move |folder| folder.join(&file)).filter(|file| file.is_file())
+}
+
 /// The whole environment, of which a server process gets a part.
 #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
 pub(super) fn environment() -> impl Iterator<Item = (String, String)> {

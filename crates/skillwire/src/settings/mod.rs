@@ -1,5 +1,7 @@
 //! Resolves arguments, configuration file and environment into settings.
 
+#[cfg(feature = "setup")]
+mod agents;
 #[cfg(feature = "bridge")]
 pub(crate) mod bridge;
 mod client;
@@ -19,6 +21,8 @@ mod upstream;
 #[cfg(feature = "host")]
 mod user;
 
+#[cfg(feature = "setup")]
+pub(crate) use self::agents::AgentSettings;
 #[cfg(feature = "sign")]
 pub(crate) use self::environment::signing_key_file;
 #[cfg(feature = "execute")]

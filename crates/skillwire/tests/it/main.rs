@@ -20,6 +20,8 @@ mod pipes;
 mod running;
 mod serve;
 mod server_runs;
+#[cfg(feature = "setup")]
+mod setup;
 #[cfg(feature = "sign")]
 mod signatures;
 mod support;

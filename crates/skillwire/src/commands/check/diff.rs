@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 ///
 /// With `visible`, for a terminal, characters that would act on it are escaped. In a pipe the lines
 /// are unchanged, so that `patch` can read them.
-pub(super) fn content(
+pub(in crate::commands) fn content(
     out: &mut impl Write,
     file: &str,
     before: &str,

@@ -1,7 +1,7 @@
 //! `skillwire check`: every finding at once, and what can be done about it.
 
 mod compare;
-mod diff;
+pub(super) mod diff;
 mod explain;
 mod fix;
 mod repeated;

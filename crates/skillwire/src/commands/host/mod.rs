@@ -19,6 +19,14 @@ mod windows;
 
 use super::{Outcome, output_folder};
 use crate::args::HostCommand;
+#[cfg(feature = "setup")]
+use crate::args::ServerAddArgs;
+
+/// Configures a server, as `server add` does.
+#[cfg(feature = "setup")]
+pub(super) fn add_server(args: &ServerAddArgs) -> Outcome {
+    server::add(args)
+}
 
 pub(super) fn run(command: &HostCommand) -> Outcome {
     match command {

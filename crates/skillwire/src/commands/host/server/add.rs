@@ -25,7 +25,7 @@ use crate::{
 /// started, so this is longer than a listing takes.
 const TRIAL: Duration = Duration::from_secs(20);
 
-pub(super) fn run(args: &ServerAddArgs) -> Outcome {
+pub(in crate::commands::host) fn run(args: &ServerAddArgs) -> Outcome {
     let label = label(&args.label)?;
     let config = config(args)?;
     let servers = HostSettings::resolve()?.servers();

@@ -22,6 +22,9 @@ use crate::{
     settings::HostSettings,
 };
 
+#[cfg(feature = "setup")]
+pub(super) use self::add::run as add;
+
 pub(super) fn run(command: &ServerCommand) -> Outcome {
     match command {
         ServerCommand::Add(args) => add::run(args),

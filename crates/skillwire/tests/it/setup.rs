@@ -1,0 +1,195 @@
+//! `setup`: the bridge in real configuration files of agents.
+
+use serde_json::{Value, json};
+use skillwire_testkit::SkillFolder;
+
+use crate::{
+    host::user::TestUser,
+    support::{BINARY, CommandResult, finish},
+};
+
+const CURSOR: &str = r#"{
+  // servers of the team
+  "mcpServers": {
+    "files": { "command": "files", "args": ["--all"] }, // keep
+  },
+  "theme": "dark"
+}
+"#;
+
+const CODEX: &str = r#"model = "gpt-5" # mine
+
+[mcp_servers.docs]
+command = "docs"
+
+[projects."/x"]
+trust_level = "trusted"
+"#;
+
+const GOOSE: &str = "\
+GOOSE_MODEL: gpt-5  # mine
+extensions:
+  # built in
+  developer:
+    enabled: true
+    type: builtin
+GOOSE_MODE: auto
+";
+
+fn user_with_agents() -> TestUser {
+    let user = TestUser::new();
+    user.home.file(".cursor/mcp.json", CURSOR);
+    user.home.file(".codex/config.toml", CODEX);
+    user.home.file(".config/goose/config.yaml", GOOSE);
+    user
+}
+
+/// Runs `setup` where no agent is on the `PATH`.
+async fn setup(user: &TestUser, arguments: &[&str]) -> CommandResult {
+    let mut command = user.command(&[&["setup"], arguments].concat());
+    command.env("PATH", "/nonexistent").env_remove("XDG_CONFIG_HOME");
+    finish(command).await
+}
+
+fn read(user: &TestUser, file: &str) -> String {
+    std::fs::read_to_string(user.home.join(file)).unwrap()
+}
+
+fn state_of<'a>(done: &'a Value, agent: &str) -> &'a Value {
+    done.as_array().unwrap().iter().find(|done| done["agent"] == agent).unwrap()
+}
+
+#[tokio::test]
+async fn setup_adds_the_bridge_and_keeps_comments_order_and_foreign_entries() {
+    let user = user_with_agents();
+    let skills = SkillFolder::with_skills(&["a", "b"]);
+    user.add_folder_server("team", &skills).await;
+    let done = setup(&user, &["--yes", "--json"]).await.assert_exit(0).json();
+    assert_eq!(done.as_array().unwrap().len(), 3, "{done}");
+    for agent in ["cursor", "codex", "goose"] {
+        assert_eq!(state_of(&done, agent)["state"], "changed", "{done}");
+        assert_eq!(state_of(&done, agent)["skills"], 2, "{done}");
+    }
+    let cursor = read(&user, ".cursor/mcp.json");
+    assert!(cursor.contains("// servers of the team") && cursor.contains("// keep"), "{cursor}");
+    assert!(cursor.contains(r#""files": { "command": "files", "args": ["--all"] }"#), "{cursor}");
+    assert!(cursor.contains(BINARY) && cursor.contains("SKILLWIRE_HOME"), "{cursor}");
+    let codex = read(&user, ".codex/config.toml");
+    assert!(codex.starts_with("model = \"gpt-5\" # mine\n"), "{codex}");
+    assert!(codex.contains("[mcp_servers.skillwire]"), "{codex}");
+    assert!(codex.contains("[projects.\"/x\"]\ntrust_level = \"trusted\"\n"), "{codex}");
+    let goose = read(&user, ".config/goose/config.yaml");
+    assert!(goose.contains("  # built in\n  developer:\n    enabled: true\n"), "{goose}");
+    assert!(goose.contains("GOOSE_MODEL: gpt-5  # mine\n") && goose.contains("  skillwire:\n"));
+    assert_eq!(read(&user, ".cursor/mcp.json.before-skillwire"), CURSOR);
+}
+
+#[tokio::test]
+async fn a_second_setup_changes_nothing_and_remove_restores_the_files() {
+    let user = user_with_agents();
+    setup(&user, &["--yes"]).await.assert_exit(0);
+    let once = read(&user, ".codex/config.toml");
+    let done = setup(&user, &["--yes", "--json"]).await.assert_exit(0).json();
+    for agent in ["cursor", "codex", "goose"] {
+        assert_eq!(state_of(&done, agent)["state"], "unchanged", "{done}");
+    }
+    assert_eq!(read(&user, ".codex/config.toml"), once);
+    let removed = setup(&user, &["--remove", "--yes"]).await.assert_exit(0);
+    assert_eq!(removed.stdout.lines().last(), Some("The bridge was taken out of 3 agents."));
+    assert_eq!(read(&user, ".codex/config.toml"), CODEX);
+    assert_eq!(read(&user, ".config/goose/config.yaml"), GOOSE);
+    assert_eq!(read(&user, ".cursor/mcp.json"), CURSOR);
+}
+
+#[tokio::test]
+async fn a_dry_run_shows_the_diff_and_writes_nothing() {
+    let user = user_with_agents();
+    let ran = setup(&user, &["--dry-run"]).await.assert_exit(0);
+    assert!(ran.stderr.contains("+[mcp_servers.skillwire]"), "{}", ran.stderr);
+    assert_eq!(ran.stdout, "3 agents would be changed.\n");
+    assert_eq!(read(&user, ".codex/config.toml"), CODEX);
+    assert!(!user.home.join(".cursor/mcp.json.before-skillwire").exists());
+}
+
+#[tokio::test]
+async fn without_a_terminal_and_without_yes_nothing_is_written() {
+    let user = user_with_agents();
+    setup(&user, &[]).await.assert_refused(2, "nothing was written");
+    assert_eq!(read(&user, ".cursor/mcp.json"), CURSOR);
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_changed_safely_is_left_and_the_entry_is_shown() {
+    let user = user_with_agents();
+    let broken = "{ \"mcpServers\": { oops }\n";
+    user.home.file(".cursor/mcp.json", broken);
+    user.home.file(".config/goose/config.yaml", "extensions: { developer: { enabled: true } }\n");
+    let ran = setup(&user, &["--yes"]).await.assert_exit(1);
+    assert_eq!(read(&user, ".cursor/mcp.json"), broken);
+    assert!(ran.stderr.contains("is not valid JSON"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("one entry cannot be changed"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("Add this yourself:"), "{}", ran.stderr);
+    assert!(read(&user, ".codex/config.toml").contains("skillwire"), "the others are changed");
+}
+
+#[tokio::test]
+async fn settings_that_the_user_added_to_the_entry_stay() {
+    let user = TestUser::new();
+    let old = r#"{ "mcpServers": { "skillwire": { "command": "old", "args": [], "alwaysAllow": ["x"] } } }"#;
+    user.home.file(".cursor/mcp.json", old);
+    setup(&user, &["--yes"]).await.assert_exit(0);
+    let new: Value = serde_json::from_str(&read(&user, ".cursor/mcp.json")).unwrap();
+    let entry = &new["mcpServers"]["skillwire"];
+    assert_eq!(entry["alwaysAllow"], json!(["x"]));
+    assert_eq!((&entry["command"], &entry["args"]), (&json!(BINARY), &json!(["bridge"])));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_configuration_behind_a_link_is_changed_where_it_lies() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+
+    let user = TestUser::new();
+    user.home.file("dotfiles/cursor.json", "{}\n");
+    user.home.directory(".cursor");
+    let file = user.home.join("dotfiles/cursor.json");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    symlink("../dotfiles/cursor.json", user.home.join(".cursor/mcp.json")).unwrap();
+    setup(&user, &["--yes"]).await.assert_exit(0);
+    assert!(user.home.join(".cursor/mcp.json").is_symlink());
+    assert!(read(&user, "dotfiles/cursor.json").contains("skillwire"));
+    assert_eq!(std::fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn an_agent_that_is_named_wrongly_or_absent_is_told_with_the_next_step() {
+    let user = TestUser::new();
+    setup(&user, &["--yes"]).await.assert_refused(5, "No agent was found on this machine.");
+    setup(&user, &["--agent", "cursr"]).await.assert_refused(5, "Did you mean `cursor`?");
+    setup(&user, &["--agent", "cursor", "--yes"]).await.assert_exit(0);
+    assert!(read(&user, ".cursor/mcp.json").contains("skillwire"));
+    let known = setup(&user, &["--list", "--json"]).await.assert_exit(0).json();
+    assert_eq!(known.as_array().unwrap().iter().filter(|agent| agent["found"] == true).count(), 1);
+}
+
+#[tokio::test]
+async fn setup_adds_the_first_folder_or_server_along_with_the_bridge() {
+    let user = user_with_agents();
+    let skills = SkillFolder::with_skills(&["one", "two", "three"]);
+    let path = skills.path().to_str().unwrap();
+    let done = setup(&user, &["--yes", "--use", path]).await.assert_exit(0);
+    assert!(done.stdout.contains("3 skills ready in 3 agents."), "{}", done.stdout);
+    setup(&user, &["--yes", "--use", "nope"]).await.assert_refused(2, "neither a URL nor a folder");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn on_a_terminal_setup_asks_before_it_writes() {
+    let user = user_with_agents();
+    let mut session = user.start_whole_on_terminal(&["setup"]);
+    session.wait_for_screen("[y/N]").await;
+    session.type_line("n");
+    session.wait_for_screen("Nothing was written.").await;
+    assert_eq!(session.wait().await, Some(0));
+    assert_eq!(read(&user, ".cursor/mcp.json"), CURSOR);
+}
