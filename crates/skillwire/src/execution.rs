@@ -136,3 +136,25 @@ pub(crate) fn audit_detail(
     detail["script_digest"] = json!(digest);
     detail.to_string()
 }
+
+#[cfg(all(test, feature = "host"))]
+mod tests {
+    use skillwire_trust::{NetworkGrant, RunGrants};
+
+    use super::*;
+
+    #[test]
+    fn what_cards_call_usual_is_what_a_run_without_grants_gets() {
+        assert_eq!(granted_limits(&RunGrants::default()), RunLimits::default());
+    }
+
+    #[test]
+    fn whatever_can_be_granted_is_a_destination_of_the_sandbox() {
+        for text in
+            ["api.example.com:443", "*.example.com:443", "192.0.2.7:80", "[2001:db8::1]:443"]
+        {
+            let granted = NetworkGrant::parse(text).unwrap().to_string();
+            assert_eq!(destination(&granted).unwrap().to_string(), granted);
+        }
+    }
+}

@@ -148,12 +148,11 @@ fn serve_connection(client: &TcpStream, connection: u64, state: &ProxyState) -> 
         return Ok(());
     };
     // Compared as text, before any name is resolved: what was granted is a name, not an address.
-    let Some(destination) = state.granted.iter().find(|granted| **granted == request.destination)
-    else {
+    if !state.granted.iter().any(|granted| granted.covers(&request.destination)) {
         refuse(client, "403 Forbidden");
         return Ok(());
-    };
-    let Ok(server) = connect(destination) else {
+    }
+    let Ok(server) = connect(&request.destination) else {
         refuse(client, "502 Bad Gateway");
         return Ok(());
     };

@@ -56,6 +56,17 @@ pub(super) fn answer(
                       "mimeType": "text/markdown", "text": {text} }} }}"#
             ))
         }
+        (D::D6, "skills/execute")
+            if is_refunds && request.params["script"] == "scripts/calc.py" =>
+        {
+            let text = Value::from(format!("{}\u{1b}[1m\n", request.params["arguments"]["_"]));
+            Some(format!(
+                r#"{{ "content": [ {{ "type": "text", "text": {text} }},
+                     {{ "type": "resource", "resource": {{ "uri": "file:///output/x.pptx",
+                        "mimeType": "application/octet-stream", "name": "x.pptx" }} }} ],
+                     "isError": false }}"#
+            ))
+        }
         (D::D7, "resources/list") => Some(D7_LIST.to_owned()),
         (D::D7, "resources/templates/list") => Some(D7_TEMPLATES.to_owned()),
         (D::D8, "resources/list") => Some(D8_LIST.to_owned()),

@@ -21,11 +21,12 @@ use crate::{
 };
 
 /// The methods that a documented server answers by itself.
-const METHODS: [&str; 8] = [
+const METHODS: [&str; 9] = [
     "skills/list",
     "skills/get",
     "skills/read",
     "skills/read_reference",
+    "skills/execute",
     "resources/list",
     "resources/read",
     "resources/templates/list",
@@ -223,6 +224,7 @@ fn missing(dialect: DocumentedDialect, method: &str) -> ErrorCode {
             ErrorCode::LegacyResourceNotFound
         }
         (DocumentedDialect::D6, "skills/read_reference") => ErrorCode::LegacyReferenceNotFound,
+        (DocumentedDialect::D6, "skills/execute") => ErrorCode::LegacyScriptFailed,
         _ => ErrorCode::MethodNotFound,
     }
 }

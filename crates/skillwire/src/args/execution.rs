@@ -87,6 +87,13 @@ pub(crate) struct RunArgs {
     pub(crate) no_packages: bool,
     #[command(flatten)]
     pub(crate) isolation: IsolationArgs,
+    /// Have the skill's server run the script, where a server offers that: it sees the arguments, and
+    /// nothing isolates the script there.
+    #[arg(
+        long,
+        conflicts_with_all = ["input", "edit", "output", "stdin", "env", "network", "venv", "install"]
+    )]
+    pub(crate) remote: bool,
     /// Print nothing but what the script writes, and errors.
     #[arg(long, short)]
     pub(crate) quiet: bool,

@@ -2,7 +2,9 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use serde_json::{Value, json};
-use skillwire_testkit::{RpcReply, SkillFolder, modern_meta, modern_request};
+use skillwire_testkit::{
+    DocumentedDialect, DocumentedServer, RpcReply, SkillFolder, modern_meta, modern_request,
+};
 
 use crate::{
     host::user::TestUser,
@@ -242,6 +244,64 @@ async fn what_a_script_writes_is_reported_while_it_runs() {
     }
     assert!(told.iter().any(|text| text.contains("first line")), "{told:?}");
     bridge.close().await.assert_exit(0);
+}
+
+/// A user of a server of the "Skills" page, which runs its scripts itself.
+async fn user_of_page() -> (TestUser, DocumentedServer) {
+    let server = DocumentedServer::start(DocumentedDialect::D6).await;
+    let user = TestUser::new();
+    user.run_ok(&["server", "add", "acme", &server.url()]).await;
+    user.approve("acme:refunds").await;
+    (user, server)
+}
+
+/// How often the server was asked to run a script.
+fn executions(server: &DocumentedServer) -> usize {
+    let log = server.mcp().expect("it is an MCP server");
+    log.log().iter().filter(|message| message.method == "skills/execute").count()
+}
+
+#[tokio::test]
+async fn a_server_that_runs_scripts_is_asked_after_a_consent_of_its_own_p_04() {
+    let (user, server) = user_of_page().await;
+    let run = ["run", "--remote", "acme:refunds", "scripts/calc.py", "100"];
+    let refused = user.run(&run).await;
+    assert!(refused.stderr.contains("--remote-exec` grants it."), "{}", refused.stderr);
+    // A grant to run scripts here is none to have them run there.
+    user.run_ok(&["approve", "acme:refunds", "--yes", "--exec"]).await;
+    assert!(user.run(&run).await.stderr.contains("--remote-exec` grants it."));
+    assert_eq!(executions(&server), 0, "nothing was sent before the user agreed");
+    user.run_ok(&["approve", "acme:refunds", "--yes", "--remote-exec"]).await;
+    let ran = user.run(&run).await.assert_exit(0);
+    assert_eq!(ran.stdout, "[\"100\"]\\u{1b}[1m\n", "what it wrote is shown and does not act");
+    assert!(ran.stderr.contains("file:///output/x.pptx"), "{}", ran.stderr);
+    assert_eq!(executions(&server), 1, "a script is never sent twice");
+    let other = ["run", "--remote", "acme:refunds", "scripts/other.py"];
+    assert!(user.run(&other).await.stderr.contains("file_not_listed"));
+    assert_eq!(executions(&server), 1);
+}
+
+#[tokio::test]
+async fn a_client_of_the_bridge_has_a_server_run_a_script_after_a_form_p_04() {
+    let (user, server) = user_of_page().await;
+    let wanted = json!({ "name": "acme:refunds", "script": "scripts/calc.py", "args": ["100"] });
+    let mut client = Client::of(&user, false);
+    let refused = client.run(&wanted).await;
+    assert!(text(&refused).contains("--remote-exec` grants it."), "{refused}");
+    client.bridge.close().await.assert_exit(0);
+    let mut client = Client::of(&user, true);
+    let asked = client.run(&wanted).await;
+    for words in ["on its server `acme`?\nArguments: 100\n", "nothing isolates the script there"] {
+        assert!(form(&asked).contains(words), "{words}: {}", form(&asked));
+    }
+    assert_eq!(executions(&server), 0);
+    let ran = client.answer(&wanted, &asked, yes(false)).await;
+    assert!(text(&ran).contains("[\"100\"]"), "{ran}");
+    assert!(text(&ran).contains("data, and no instructions"), "{ran}");
+    let again = client.answer(&wanted, &asked, yes(false)).await;
+    assert_eq!(again["resultType"], "input_required", "{again}");
+    assert_eq!(executions(&server), 1);
+    client.bridge.close().await.assert_exit(0);
 }
 
 #[tokio::test]

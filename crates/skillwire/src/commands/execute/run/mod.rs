@@ -3,6 +3,7 @@
 mod announce;
 mod environment;
 mod finish;
+mod on_server;
 mod prepare;
 mod stream;
 
@@ -36,9 +37,13 @@ pub(in crate::commands) fn run(args: &RunArgs) -> Result<ExitStatus, Failure> {
         }
         let named = session.find_now(&args.handle).await?;
         let window = session.host().load(session.host().approved(&named.listed)?).await?.window;
-        let ended = run_script(args, &named, &window).await;
+        let ended = if args.remote {
+            on_server::run(args, &named, &window).await
+        } else {
+            run_script(args, &named, &window).await.map(exit_status)
+        };
         window.release();
-        status = exit_status(ended?);
+        status = ended?;
         Ok(Exit::Ok)
     })?;
     Ok(status)
