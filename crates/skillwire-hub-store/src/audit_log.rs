@@ -53,7 +53,7 @@ impl HubStore {
         // Columns are constants; what a caller wrote becomes an argument.
         let mut limit_to = |condition: &str, value: Value| {
             values.push(value);
-            sql.push_str(&format!(" AND {condition} ${}", values.len()));
+            sql.extend([" AND ", condition, " $", &values.len().to_string()]);
         };
         if let Some(content) = filter.content {
             limit_to("content =", content.to_string().into());
@@ -74,7 +74,7 @@ impl HubStore {
             limit_to("at <", until.as_millis().into());
         }
         values.push(Value::from(i64::from(page.limit()) + 1));
-        sql.push_str(&format!(" ORDER BY number DESC LIMIT ${}", values.len()));
+        sql.extend([" ORDER BY number DESC LIMIT $", &values.len().to_string()]);
         let mut tx = self.begin_read().await?;
         let rows = tx.rows_built(sql, values).await?;
         tx.commit().await?;

@@ -180,7 +180,7 @@ impl From<sqlx::Error> for StoreError {
             // PostgreSQL: connection errors, no resources, operator's intervention, locks, timeouts.
             Some(code)
                 if is_postgres(code)
-                    && ["08", "53", "57", "58", "40", "25P03", "55P03"]
+                    && ["08", "53", "57", "58", "40", "25P03", "55000", "55P03"]
                         .iter()
                         .any(|class| code.starts_with(class)) =>
             {

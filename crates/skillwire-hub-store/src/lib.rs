@@ -3,29 +3,66 @@
 //! The crate never knows how a request arrived or how a version is served. Every rule is in
 //! `skillwire-hub`; this crate loads what a rule needs, asks it, and writes what it decided in one
 //! transaction with the audit entry and the event for replicas.
+//!
+//! ```
+//! use skillwire_hub::{Caller, ChannelName, Subject};
+//! use skillwire_hub_store::{
+//!     BlobLocation, DatabaseLocation, HubStore, NewNamespace, StoreOptions, Upload, UploadedFile,
+//! };
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! # let folder = tempfile::tempdir()?;
+//! let database = DatabaseLocation::Sqlite(folder.path().join("hub.db"));
+//! let blobs = BlobLocation::Folder(folder.path().join("blobs"));
+//! let hub = HubStore::open(StoreOptions::new(database, blobs)).await?;
+//! let admin = Caller::administrator(Subject::parse("root")?);
+//! hub.create_namespace(&admin, NewNamespace::new("acme".parse()?, Subject::parse("root")?)).await?;
+//!
+//! let file = UploadedFile {
+//!     path: skillwire_core::RelPath::skill_file(),
+//!     bytes: "---\nname: refunds\n---\n".into(),
+//!     claimed: None,
+//! };
+//! let published = hub.publish(&admin, Upload::new("acme/refunds".parse()?, vec![file])).await?;
+//! assert_eq!(published.version.to_string(), "acme/refunds@1.0.0");
+//!
+//! let served = hub.served(&ChannelName::latest(), &published.version.skill).await?.unwrap();
+//! assert_eq!(served.content, published.content);
+//! # hub.close().await;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod audit_log;
 mod blobs;
 mod changes;
 mod decisions;
 mod error;
+mod garbage;
+mod jobs;
 mod lifecycle;
 mod listing;
 mod namespaces;
 mod options;
 mod outbox;
 mod publish;
+mod purge;
 mod records;
 mod schema;
 mod sql;
 mod store;
+mod tables;
 mod tokens;
+mod transfer;
 
 use skillwire_hub::Subject;
 
 pub use self::{
     audit_log::ReadRecord,
     error::StoreError,
+    garbage::{BlobCheck, GcOptions, GcReport},
+    jobs::{Job, NewJob},
     lifecycle::TransitionNote,
     listing::{ChannelPointer, ServedVersion, SkillSummary},
     namespaces::{NamespaceChange, NewNamespace},
@@ -34,6 +71,7 @@ pub use self::{
     publish::{Published, Upload, UploadedFile},
     store::HubStore,
     tokens::NewToken,
+    transfer::TransferReport,
 };
 
 /// The subject in whose name the hub itself acts.

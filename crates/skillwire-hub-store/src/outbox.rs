@@ -67,7 +67,9 @@ impl HubStore {
             Pools::Sqlite { .. } => Hints::Process(self.inner.committed.subscribe()),
             Pools::Postgres(_) => Hints::Postgres(None),
         };
-        Ok(Follower { store: self.clone(), after, hints })
+        let mut follower = Follower { store: self.clone(), after, hints };
+        follower.listen().await;
+        Ok(follower)
     }
 
     /// Deletes events that are older than the newest `keep`. Followers that are further behind see a gap.
@@ -161,7 +163,7 @@ impl Follower {
         match tokio::time::timeout(self.store.database().limit, connect).await {
             Ok(Ok(connected)) => *listener = Some(connected),
             Ok(Err(error)) => {
-                tracing::debug!(%error, "no notices of the database; polling goes on")
+                tracing::debug!(%error, "no notices of the database; polling goes on");
             }
             Err(_) => tracing::debug!("no notices of the database in time; polling goes on"),
         }

@@ -210,10 +210,17 @@ impl HubStore {
         if dry_run || matches!(plan.outcome, PublishOutcome::Existing { .. }) {
             return Ok(published(&upload, &plan, None));
         }
-        self.keep_blobs(caller, upload.blobs()).await?;
-        let mut tx = self.begin_write(&caller.subject).await?;
-        let result = commit_publication(&mut tx, caller, &upload).await;
-        tx.finish(result).await
+        let mut attempts = 0;
+        loop {
+            self.keep_blobs(caller, upload.blobs()).await?;
+            let mut tx = self.begin_write(&caller.subject).await?;
+            let result = commit_publication(&mut tx, caller, &upload).await;
+            match tx.finish(result).await {
+                // A purge erased the same bytes in between.
+                Err(StoreError::BlobMissing { .. }) if attempts < 3 => attempts += 1,
+                outcome => return outcome,
+            }
+        }
     }
 
     /// Writes blobs, after a row for each of them: see [`crate::GcOptions`] for what the row is for.
@@ -270,16 +277,15 @@ async fn decide(
     if tx.row(revoked, args![upload.content.to_string()]).await?.is_some() {
         return Err(Refusal::ContentRevoked(upload.content).into());
     }
-    let loaded = match load_skill(tx, id).await? {
-        Some(loaded) => loaded,
-        None => {
-            let mut skill = Skill::new(id.clone());
-            // An administrator would be the one to approve the name.
-            if !caller.administrator {
-                skill.name_conflict = find_conflict(tx, id).await?;
-            }
-            LoadedSkill { key: 0, skill, version_keys: BTreeMap::new() }
+    let loaded = if let Some(loaded) = load_skill(tx, id).await? {
+        loaded
+    } else {
+        let mut skill = Skill::new(id.clone());
+        // An administrator would be the one to approve the name.
+        if !caller.administrator {
+            skill.name_conflict = find_conflict(tx, id).await?;
         }
+        LoadedSkill { key: 0, skill, version_keys: BTreeMap::new() }
     };
     let publication = Publication::new(upload.content, caller.subject.clone())
         .with_requested(upload.upload.version.clone())
@@ -323,6 +329,7 @@ async fn commit_publication(
     let PublishOutcome::New { version, state, changes } = plan.outcome.clone() else {
         return Ok(published(upload, &plan, None));
     };
+    require_blobs(tx.tx(), upload).await?;
     let id = &upload.upload.skill;
     let new_skill = plan.loaded.key == 0;
     if new_skill {
@@ -363,6 +370,22 @@ async fn commit_publication(
     }
     let event = tx.last_event();
     Ok(published(upload, &plan, Some(event)))
+}
+
+/// Refuses to name blobs whose rows are gone, as then the blobs may be gone too.
+async fn require_blobs(tx: &mut Tx, upload: &CheckedUpload) -> Result<(), StoreError> {
+    let digests: Vec<Digest> = upload.blobs().into_keys().collect();
+    for chunk in digests.chunks(ROWS_PER_STATEMENT) {
+        let start = "SELECT count(*) FROM blobs WHERE digest IN";
+        let sql = with_rows(start, chunk.len(), 1, "");
+        let values = chunk.iter().map(|digest| Value::from(digest.hex())).collect();
+        let rows = tx.rows_built(sql, values).await?;
+        let count = rows.first().map_or(Ok(0), |row| row.count(0))?;
+        if count != chunk.len() as u64 {
+            return Err(StoreError::BlobMissing { digest: chunk[0] });
+        }
+    }
+    Ok(())
 }
 
 async fn insert_skill(

@@ -7,8 +7,8 @@
 use std::{future::Future, time::Duration};
 
 use sqlx::{
-    AssertSqlSafe, PgPool, Postgres, Row as _, SqlSafeStr, SqlStr, Sqlite, SqlitePool, Transaction,
-    postgres::PgRow, sqlite::SqliteRow,
+    AssertSqlSafe, PgPool, Postgres, Row as _, SqlSafeStr, SqlStr, Sqlite, SqlitePool,
+    pool::PoolConnection, postgres::PgRow, sqlite::SqliteRow,
 };
 
 use crate::error::StoreError;
@@ -140,9 +140,59 @@ macro_rules! query {
 }
 
 /// An open transaction.
+///
+/// It is not the one of `sqlx`: SQLite ends a transaction by itself when the disk is full, and `sqlx` would
+/// believe for good that it is still open, and refuse to begin another on that connection. A connection
+/// goes back to its pool only after `COMMIT` or `ROLLBACK` succeeded; otherwise it is closed, which ends
+/// its transaction on either engine.
 pub(crate) enum Tx {
-    Sqlite(Transaction<'static, Sqlite>, Duration),
-    Postgres(Transaction<'static, Postgres>, Duration),
+    Sqlite(OpenTransaction<Sqlite>),
+    Postgres(OpenTransaction<Postgres>),
+}
+
+/// A connection in a transaction.
+pub(crate) struct OpenTransaction<E: sqlx::Database> {
+    /// Present until the transaction ended well.
+    connection: Option<PoolConnection<E>>,
+    limit: Duration,
+}
+
+impl<E: sqlx::Database> OpenTransaction<E> {
+    fn connection(&mut self) -> Result<&mut E::Connection, StoreError> {
+        match &mut self.connection {
+            Some(connection) => Ok(&mut **connection),
+            None => Err(StoreError::corrupt("a transaction that has ended")),
+        }
+    }
+}
+
+impl<E: sqlx::Database> Drop for OpenTransaction<E> {
+    fn drop(&mut self) {
+        if let Some(connection) = &mut self.connection {
+            connection.close_on_drop();
+        }
+    }
+}
+
+/// Runs `COMMIT` or `ROLLBACK` and gives the connection back if it succeeded.
+macro_rules! end {
+    ($transaction:expr, $sql:expr) => {{
+        let mut transaction = $transaction;
+        let limit = transaction.limit;
+        in_time(limit, sqlx::raw_sql($sql).execute(transaction.connection()?)).await?;
+        drop(transaction.connection.take());
+        Ok(())
+    }};
+}
+
+/// Takes a connection and begins a transaction on it.
+macro_rules! begin {
+    ($variant:path, $pool:expr, $limit:expr, $sql:expr) => {{
+        let connection = Some(in_time($limit, $pool.acquire()).await?);
+        let mut transaction = OpenTransaction { connection, limit: $limit };
+        in_time($limit, sqlx::raw_sql($sql).execute(transaction.connection()?)).await?;
+        Ok($variant(transaction))
+    }};
 }
 
 impl Tx {
@@ -165,13 +215,13 @@ impl Tx {
 
     async fn execute_sql(&mut self, sql: SqlStr, arguments: Vec<Value>) -> Result<u64, StoreError> {
         match self {
-            Self::Sqlite(tx, limit) => {
+            Self::Sqlite(tx) => {
                 let query = query!(Sqlite, sql, arguments);
-                Ok(in_time(*limit, query.execute(&mut **tx)).await?.rows_affected())
+                Ok(in_time(tx.limit, query.execute(tx.connection()?)).await?.rows_affected())
             }
-            Self::Postgres(tx, limit) => {
+            Self::Postgres(tx) => {
                 let query = query!(Postgres, sql, arguments);
-                Ok(in_time(*limit, query.execute(&mut **tx)).await?.rows_affected())
+                Ok(in_time(tx.limit, query.execute(tx.connection()?)).await?.rows_affected())
             }
         }
     }
@@ -199,14 +249,14 @@ impl Tx {
         arguments: Vec<Value>,
     ) -> Result<Vec<Row>, StoreError> {
         match self {
-            Self::Sqlite(tx, limit) => {
+            Self::Sqlite(tx) => {
                 let query = query!(Sqlite, sql, arguments);
-                let rows = in_time(*limit, query.fetch_all(&mut **tx)).await?;
+                let rows = in_time(tx.limit, query.fetch_all(tx.connection()?)).await?;
                 Ok(rows.into_iter().map(Row::Sqlite).collect())
             }
-            Self::Postgres(tx, limit) => {
+            Self::Postgres(tx) => {
                 let query = query!(Postgres, sql, arguments);
-                let rows = in_time(*limit, query.fetch_all(&mut **tx)).await?;
+                let rows = in_time(tx.limit, query.fetch_all(tx.connection()?)).await?;
                 Ok(rows.into_iter().map(Row::Postgres).collect())
             }
         }
@@ -223,23 +273,27 @@ impl Tx {
     /// Runs a script of several statements, such as a migration.
     pub(crate) async fn script(&mut self, sql: &'static str) -> Result<(), StoreError> {
         match self {
-            Self::Sqlite(tx, _) => drop(sqlx::raw_sql(sql).execute(&mut **tx).await?),
-            Self::Postgres(tx, _) => drop(sqlx::raw_sql(sql).execute(&mut **tx).await?),
+            Self::Sqlite(tx) => {
+                sqlx::raw_sql(sql).execute(tx.connection()?).await?;
+            }
+            Self::Postgres(tx) => {
+                sqlx::raw_sql(sql).execute(tx.connection()?).await?;
+            }
         }
         Ok(())
     }
 
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
         match self {
-            Self::Sqlite(tx, limit) => in_time(limit, tx.commit()).await,
-            Self::Postgres(tx, limit) => in_time(limit, tx.commit()).await,
+            Self::Sqlite(transaction) => end!(transaction, "COMMIT"),
+            Self::Postgres(transaction) => end!(transaction, "COMMIT"),
         }
     }
 
     pub(crate) async fn roll_back(self) -> Result<(), StoreError> {
         match self {
-            Self::Sqlite(tx, limit) => in_time(limit, tx.rollback()).await,
-            Self::Postgres(tx, limit) => in_time(limit, tx.rollback()).await,
+            Self::Sqlite(transaction) => end!(transaction, "ROLLBACK"),
+            Self::Postgres(transaction) => end!(transaction, "ROLLBACK"),
         }
     }
 
@@ -282,11 +336,11 @@ impl Database {
     pub(crate) async fn begin_read(&self) -> Result<Tx, StoreError> {
         match &self.pools {
             Pools::Sqlite { readers, .. } => {
-                Ok(Tx::Sqlite(in_time(self.limit, readers.begin()).await?, self.limit))
+                begin!(Tx::Sqlite, readers, self.limit, "BEGIN")
             }
             Pools::Postgres(pool) => {
                 let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-                Ok(Tx::Postgres(in_time(self.limit, pool.begin_with(begin)).await?, self.limit))
+                begin!(Tx::Postgres, pool, self.limit, begin)
             }
         }
     }
@@ -296,11 +350,10 @@ impl Database {
     pub(crate) async fn begin_write(&self) -> Result<Tx, StoreError> {
         match &self.pools {
             Pools::Sqlite { writer, .. } => {
-                let begin = writer.begin_with("BEGIN IMMEDIATE");
-                Ok(Tx::Sqlite(in_time(self.limit, begin).await?, self.limit))
+                begin!(Tx::Sqlite, writer, self.limit, "BEGIN IMMEDIATE")
             }
             Pools::Postgres(pool) => {
-                Ok(Tx::Postgres(in_time(self.limit, pool.begin()).await?, self.limit))
+                begin!(Tx::Postgres, pool, self.limit, "BEGIN")
             }
         }
     }
@@ -352,7 +405,9 @@ pub(crate) fn with_rows(start: &str, columns: usize, rows: usize, end: &str) -> 
         sql.push_str(if row == 0 { " (" } else { ", (" });
         for column in 0..columns {
             let comma = if column == 0 { "" } else { ", " };
-            sql.push_str(&format!("{comma}${}", row * columns + column + 1));
+            sql.push_str(comma);
+            sql.push('$');
+            sql.push_str(&(row * columns + column + 1).to_string());
         }
         sql.push(')');
     }

@@ -1,6 +1,9 @@
 //! Pages of lists, and the cursors between them.
 
-use std::{fmt, str::FromStr};
+use std::{
+    fmt::{self, Write as _},
+    str::FromStr,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +29,8 @@ impl Cursor {
             for byte in part.bytes() {
                 match byte {
                     b'a'..=b'z' | b'0'..=b'9' | b'-' => text.push(char::from(byte)),
-                    _ => text.push_str(&format!("~{byte:02x}")),
+                    // Writing to a `String` cannot fail.
+                    _ => drop(write!(text, "~{byte:02x}")),
                 }
             }
         }

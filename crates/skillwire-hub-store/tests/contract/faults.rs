@@ -1,0 +1,225 @@
+//! What breaks below a hub: each a clear refusal, nothing half published, nothing lost.
+
+use std::time::Duration;
+
+use skillwire_core::Digest;
+use skillwire_hub::{AuditAction, AuditFilter, ChannelName, PageRequest};
+use skillwire_hub_store::{BlobLocation, DatabaseLocation, HubStore, StoreError};
+use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
+
+use crate::{
+    contract,
+    engines::administrator_of_postgres,
+    support::{Hub, caller, skill, upload},
+};
+
+contract! {
+    a_blob_that_was_changed_is_never_served_and_is_reported,
+    a_blob_that_is_missing_is_reported_and_written_again,
+    a_transaction_that_fails_after_the_blobs_publishes_nothing,
+    a_database_that_is_away_refuses_writes_and_loses_nothing,
+    an_object_store_that_is_away_refuses_uploads_and_publishes_nothing,
+}
+
+async fn damages(hub: &Hub) -> usize {
+    let mut filter = AuditFilter::default();
+    filter.action = Some(AuditAction::BlobDamaged);
+    hub.store.audit(&hub.admin, &filter, &PageRequest::default()).await.unwrap().items.len()
+}
+
+async fn a_blob_that_was_changed_is_never_served_and_is_reported(hub: Hub) {
+    hub.namespace("acme").await;
+    hub.published("acme/refunds", "good text").await;
+    let digest = Digest::of(b"good text");
+    let file = hub.blob_file(&digest);
+    for (bytes, same_size) in [("evil text", true), ("evil", false), ("evil and longer", false)] {
+        std::fs::write(&file, bytes).unwrap();
+        let read = hub.store.read_blob(&digest, 9).await;
+        let Err(StoreError::BlobDamaged { digest: named, actual }) = read else {
+            panic!("{read:?}");
+        };
+        assert_eq!((named, actual.is_some()), (digest, same_size));
+    }
+    // Many reads of one damaged blob are reported once.
+    assert_eq!(damages(&hub).await, 1);
+    assert_eq!(hub.store.verify_blobs().await.unwrap().damaged, [digest]);
+    // Another publication of the same bytes mends it.
+    hub.published("acme/other", "good text").await;
+    assert_eq!(hub.store.read_blob(&digest, 9).await.unwrap(), "good text");
+}
+
+async fn a_blob_that_is_missing_is_reported_and_written_again(hub: Hub) {
+    hub.namespace("acme").await;
+    hub.published("acme/refunds", "text").await;
+    let digest = Digest::of(b"text");
+    std::fs::remove_file(hub.blob_file(&digest)).unwrap();
+    let read = hub.store.read_blob(&digest, 4).await;
+    assert!(matches!(read, Err(StoreError::BlobMissing { .. })), "{read:?}");
+    assert_eq!(damages(&hub).await, 1);
+    let folder = hub.folder.path().join("backup");
+    let report = hub.store.backup(&hub.admin, &folder, |_| {}).await.unwrap();
+    assert_eq!(report.damaged, [digest]);
+    hub.published("acme/other", "text").await;
+    assert_eq!(hub.store.read_blob(&digest, 4).await.unwrap(), "text");
+}
+
+async fn a_transaction_that_fails_after_the_blobs_publishes_nothing(hub: Hub) {
+    hub.namespace("acme").await;
+    hub.published("acme/refunds", "one").await;
+    let heads = hub.heads().await;
+    hub.break_versions().await;
+    assert!(hub.publish("acme/refunds", "two").await.is_err());
+    assert!(hub.publish("acme/new", "three").await.is_err());
+    assert!(hub.blob_file(&Digest::of(b"two")).exists());
+    assert_eq!(hub.heads().await, heads);
+    assert!(hub.store.skill(&hub.admin, &skill("acme/new")).await.is_err());
+    hub.mend_versions().await;
+    // The publisher repeats the request, and numbers go on without a gap.
+    assert_eq!(hub.published("acme/refunds", "two").await.version.to_string(), "1.0.1");
+    let page = hub.store.outbox_after(heads.0, 10).await.unwrap();
+    assert_eq!((page.events.len(), page.gap), (2, false));
+    assert!(hub.store.verify_audit().await.unwrap().is_ok());
+}
+
+async fn a_database_that_is_away_refuses_writes_and_loses_nothing(hub: Hub) {
+    hub.namespace("acme").await;
+    hub.published("acme/refunds", "one").await;
+    let heads = hub.heads().await;
+    let options = hub.options.clone().with_timeout(Duration::from_millis(300));
+    let store = HubStore::open(options).await.unwrap();
+    let publish = async || store.publish(&caller("ana"), upload("acme/refunds", "two")).await;
+    match &hub.options.database {
+        DatabaseLocation::Sqlite(path) => {
+            let url = format!("sqlite:{}", path.display());
+            let mut other = SqliteConnection::connect(&url).await.unwrap();
+            sqlx::raw_sql("BEGIN EXCLUSIVE").execute(&mut other).await.unwrap();
+            let refused = publish().await.unwrap_err();
+            assert!(refused.is_unavailable(), "{refused:?}");
+            sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
+        }
+        DatabaseLocation::Postgres(url) => {
+            let name = url.split('?').next().unwrap().rsplit('/').next().unwrap().to_owned();
+            let mut admin = administrator_of_postgres().await;
+            let mut run = async |sql: String| {
+                sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut admin).await.unwrap();
+            };
+            run(format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).await;
+            run(format!(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+            ))
+            .await;
+            for _ in 0..3 {
+                let refused = publish().await.unwrap_err();
+                assert!(refused.is_unavailable(), "{refused:?}");
+            }
+            assert!(store.ping().await.is_err());
+            run(format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true")).await;
+        }
+    }
+    // The same store goes on when the database is back.
+    let published = publish().await.unwrap();
+    assert_eq!(published.version.version.to_string(), "1.0.1");
+    assert_eq!(hub.heads().await.0, heads.0 + 2);
+    store.close().await;
+}
+
+async fn an_object_store_that_is_away_refuses_uploads_and_publishes_nothing(hub: Hub) {
+    hub.namespace("acme").await;
+    let heads = hub.heads().await;
+    let mut options = hub.options.clone().with_timeout(Duration::from_millis(500));
+    match &mut options.blobs {
+        BlobLocation::Folder(folder) => {
+            // A file stands where the folder of the blobs should be.
+            let digest = Digest::of(b"one");
+            std::fs::create_dir_all(folder.join("sha256")).unwrap();
+            let blocked = folder.join("sha256").join(&digest.hex()[..2]);
+            std::fs::write(&blocked, "in the way").unwrap();
+        }
+        BlobLocation::S3(location) => {
+            // Nothing listens on this port: it was free a moment ago.
+            let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let address = free.local_addr().unwrap();
+            drop(free);
+            location.endpoint = Some(format!("http://{address}"));
+        }
+    }
+    let store = HubStore::open(options).await.unwrap();
+    let refused = store.publish(&caller("ana"), upload("acme/refunds", "one")).await.unwrap_err();
+    assert!(refused.is_unavailable(), "{refused:?}");
+    assert_eq!(hub.heads().await, heads);
+    let served = hub.store.served(&ChannelName::latest(), &skill("acme/refunds")).await.unwrap();
+    assert_eq!(served, None);
+    if let BlobLocation::Folder(folder) = &hub.options.blobs {
+        let digest = Digest::of(b"one");
+        std::fs::remove_file(folder.join("sha256").join(&digest.hex()[..2])).unwrap();
+    }
+    hub.published("acme/refunds", "one").await;
+    store.close().await;
+}
+
+/// Runs this test again in a mount namespace of its own with a tiny disk, where everything is real.
+#[test]
+fn a_full_disk_refuses_publications_and_keeps_what_was_acknowledged() {
+    const DISK: &str = "SKILLWIRE_TEST_FULL_DISK";
+    #[expect(clippy::disallowed_methods, reason = "how the test finds its disk in the namespace")]
+    if let Some(disk) = std::env::var_os(DISK) {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        return runtime.block_on(fill_disk(std::path::Path::new(&disk)));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let script = "mount -t tmpfs -o size=1500k tmpfs \"$1\" || exit 77; \
+        exec \"$0\" --exact faults::a_full_disk_refuses_publications_and_keeps_what_was_acknowledged";
+    let output = std::process::Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .arg(folder.path())
+        .env(DISK, folder.path())
+        .output();
+    let output = match output {
+        Ok(output) if output.status.code() != Some(77) => output,
+        _ => return println!("skipped: this machine gives no user namespace to mount a disk in"),
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    if String::from_utf8_lossy(&output.stderr).contains("unshare failed") {
+        return println!("skipped: this machine gives no user namespace to mount a disk in");
+    }
+    assert!(output.status.success(), "{text}");
+}
+
+async fn fill_disk(disk: &std::path::Path) {
+    use skillwire_hub::Caller;
+    use skillwire_hub_store::{NewNamespace, StoreOptions};
+
+    let options = StoreOptions::new(
+        DatabaseLocation::Sqlite(disk.join("hub.db")),
+        BlobLocation::Folder(disk.join("blobs")),
+    );
+    let store = HubStore::open(options.clone()).await.unwrap();
+    let admin = Caller::administrator("root".parse().unwrap());
+    let new = NewNamespace::new("acme".parse().unwrap(), "root".parse().unwrap());
+    store.create_namespace(&admin, new).await.unwrap();
+    let mut acknowledged = 0;
+    let mut full = 0;
+    for number in 0..200 {
+        let text = format!("{number} {}", "x".repeat(20_000));
+        match store.publish(&admin, upload("acme/refunds", &text)).await {
+            Ok(_) => acknowledged += 1,
+            Err(error) => {
+                assert!(error.is_full() || error.is_unavailable(), "{error:?}");
+                full += usize::from(error.is_full());
+            }
+        }
+        if full > 3 {
+            break;
+        }
+    }
+    assert!(acknowledged > 5 && full > 0, "{acknowledged} published, {full} refused");
+    store.close().await;
+    // After a restart, exactly what was acknowledged is there, and every byte of it.
+    let store = HubStore::open(options).await.unwrap();
+    let page = PageRequest::first(1_000);
+    let versions = store.versions(&admin, &skill("acme/refunds"), &page).await.unwrap();
+    assert_eq!(versions.items.len(), acknowledged);
+    assert_eq!(store.verify_blobs().await.unwrap().damaged, []);
+    assert!(store.verify_audit().await.unwrap().is_ok());
+}
