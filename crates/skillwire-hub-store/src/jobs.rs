@@ -68,11 +68,13 @@ impl HubStore {
         worker: &str,
         lease: Duration,
     ) -> Result<Option<Job>, StoreError> {
-        const SQLITE: &str = "UPDATE jobs SET worker = $1, leased_until = $2, attempts = attempts + 1
+        const SQLITE: &str =
+            "UPDATE jobs SET worker = $1, leased_until = $2, attempts = attempts + 1
             WHERE id = (SELECT id FROM jobs WHERE kind = $3 AND run_at <= $4
                 AND (leased_until IS NULL OR leased_until <= $4) ORDER BY run_at, id LIMIT 1)
             RETURNING id, kind, payload, attempts, leased_until";
-        const POSTGRES: &str = "UPDATE jobs SET worker = $1, leased_until = $2, attempts = attempts + 1
+        const POSTGRES: &str =
+            "UPDATE jobs SET worker = $1, leased_until = $2, attempts = attempts + 1
             WHERE id = (SELECT id FROM jobs WHERE kind = $3 AND run_at <= $4
                 AND (leased_until IS NULL OR leased_until <= $4) ORDER BY run_at, id LIMIT 1
                 FOR UPDATE SKIP LOCKED)

@@ -64,7 +64,8 @@ impl HubStore {
             .map(|row| digest_of(&row.text(0)?))
             .collect::<Result<Vec<Digest>, StoreError>>()?;
         tx.execute("DELETE FROM version_blobs WHERE version = $1", args![key]).await?;
-        let erase = "UPDATE versions SET files = '[]', entry = '', provenance = '{}', reason = NULL,
+        let erase =
+            "UPDATE versions SET files = '[]', entry = '', provenance = '{}', reason = NULL,
             size = 0, purged = 1 WHERE key = $1";
         tx.execute(erase, args![key]).await?;
         let usage = "UPDATE namespaces SET bytes = bytes - $2 WHERE name = $1";

@@ -70,12 +70,7 @@ pub(crate) const TABLES: &[Table] = &[
         numbers: &["version"],
         texts: &["digest"],
     },
-    Table {
-        name: "blobs",
-        key: &["digest"],
-        numbers: &["size", "touched_at"],
-        texts: &["digest"],
-    },
+    Table { name: "blobs", key: &["digest"], numbers: &["size", "touched_at"], texts: &["digest"] },
     Table {
         name: "channels",
         key: &["name", "skill"],

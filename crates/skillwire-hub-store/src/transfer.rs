@@ -384,8 +384,7 @@ fn blobs_of_backup(folder: &Path) -> Result<Vec<(Digest, u64)>, StoreError> {
         let table = TABLES.iter().find(|table| table.name == name);
         let table = table.ok_or_else(|| bad_backup(folder, "it has no blobs"))?;
         let path = table_path(folder, table);
-        let text =
-            fs::read_to_string(&path).map_err(|source| StoreError::File { path, source })?;
+        let text = fs::read_to_string(&path).map_err(|source| StoreError::File { path, source })?;
         text.lines().map(|line| read_line(table, line)).collect()
     };
     let mut named = std::collections::HashSet::new();

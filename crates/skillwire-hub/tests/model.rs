@@ -70,7 +70,13 @@ impl Model {
     }
 
     /// The word for what happens: `new`, `same`, or a refusal's code.
-    fn publish(&mut self, content: u8, version: Option<(u8, u8)>, review: bool, who: u8) -> &'static str {
+    fn publish(
+        &mut self,
+        content: u8,
+        version: Option<(u8, u8)>,
+        review: bool,
+        who: u8,
+    ) -> &'static str {
         let wanted = version.map(|(major, minor)| (u64::from(major), u64::from(minor), 0));
         if let Some(same) = self.versions.iter().find(|version| version.content == content) {
             return match wanted {
@@ -174,7 +180,8 @@ fn word(result: &Result<Vec<SkillChange>, Refusal>) -> &'static str {
 fn run(skill: &mut Skill, model: &mut Model, operation: &Operation) -> Result<(), TestCaseError> {
     match *operation {
         Operation::Publish { content: bytes, version: wanted, review, who } => {
-            let requested = wanted.map(|(major, minor)| Version::new(major.into(), minor.into(), 0));
+            let requested =
+                wanted.map(|(major, minor)| Version::new(major.into(), minor.into(), 0));
             let publication = Publication::new(content(bytes), subject(who))
                 .with_requested(requested)
                 .with_review(review);

@@ -38,14 +38,13 @@ async fn a_follower_sees_every_change_once_and_in_order(hub: Hub) {
     let published: Vec<String> = events
         .iter()
         .filter_map(|event| match &event.change {
-            HubChange::VersionPublished { skill, version, .. } => Some(format!("{skill}@{version}")),
+            HubChange::VersionPublished { skill, version, .. } => {
+                Some(format!("{skill}@{version}"))
+            }
             _ => None,
         })
         .collect();
-    assert_eq!(
-        published,
-        ["acme/refunds@1.0.0", "acme/refunds@1.0.1", "acme/refunds@1.0.2"]
-    );
+    assert_eq!(published, ["acme/refunds@1.0.0", "acme/refunds@1.0.1", "acme/refunds@1.0.2"]);
     assert_eq!(events.last().unwrap().change.skill(), Some(&skill("acme/refunds")));
 }
 
@@ -81,7 +80,8 @@ async fn a_follower_that_missed_events_is_told_so(hub: Hub) {
 
 async fn an_event_of_a_newer_program_does_not_stop_a_follower(hub: Hub) {
     hub.namespace("acme").await;
-    hub.raw(r#"UPDATE outbox SET change = '{"kind":"from-tomorrow","x":1}' WHERE number = 2"#).await;
+    hub.raw(r#"UPDATE outbox SET change = '{"kind":"from-tomorrow","x":1}' WHERE number = 2"#)
+        .await;
     let page = hub.store.outbox_after(0, 100).await.unwrap();
     assert_eq!(page.events[1].change, HubChange::Unknown);
     assert!(!page.gap);

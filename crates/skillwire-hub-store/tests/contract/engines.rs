@@ -46,7 +46,10 @@ static SERVERS: OnceLock<Result<Servers, String>> = OnceLock::new();
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// Returns a place for a new hub, or nothing if the engine is not installed and not required.
-pub(crate) async fn place(engine: Engine, folder: &Path) -> Option<(DatabaseLocation, BlobLocation)> {
+pub(crate) async fn place(
+    engine: Engine,
+    folder: &Path,
+) -> Option<(DatabaseLocation, BlobLocation)> {
     if engine == Engine::Embedded {
         let database = DatabaseLocation::Sqlite(folder.join("hub.db"));
         return Some((database, BlobLocation::Folder(folder.join("blobs"))));
@@ -200,9 +203,9 @@ fn start_s3(server: &Path, root: &Path) -> Result<(String, Child), String> {
 fn find_postgres() -> Option<PathBuf> {
     let debian = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let debian = debian.map(|entry| entry.path().join("bin"));
-    debian.chain(path_folders()).find(|folder| {
-        folder.join("initdb").exists() && folder.join("postgres").exists()
-    })
+    debian
+        .chain(path_folders())
+        .find(|folder| folder.join("initdb").exists() && folder.join("postgres").exists())
 }
 
 fn find_s3() -> Option<PathBuf> {

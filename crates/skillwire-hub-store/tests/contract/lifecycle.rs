@@ -1,8 +1,8 @@
 //! Reviews, channels, withdrawals and revocations.
 
 use skillwire_hub::{
-    AuditAction, AuditFilter, Caller, ChannelName, PageRequest, ReviewPolicy, Transition, VersionRecord,
-    VersionRef, VersionState,
+    AuditAction, AuditFilter, Caller, ChannelName, PageRequest, ReviewPolicy, Transition,
+    VersionRecord, VersionRef, VersionState,
 };
 use skillwire_hub_store::{NewNamespace, StoreError, TransitionNote};
 
@@ -40,8 +40,8 @@ async fn served(hub: &Hub, name: &str) -> Option<String> {
 }
 
 async fn a_version_that_waits_is_served_after_another_person_approved_it(hub: Hub) {
-    let careful = NewNamespace::new(namespace("acme"), subject("olga"))
-        .with_review(ReviewPolicy::Required);
+    let careful =
+        NewNamespace::new(namespace("acme"), subject("olga")).with_review(ReviewPolicy::Required);
     hub.namespace_with(careful).await;
     let published = hub.publish("acme/refunds", "one").await.unwrap();
     assert_eq!(published.state, VersionState::Quarantined);
@@ -61,7 +61,10 @@ async fn a_version_that_waits_is_served_after_another_person_approved_it(hub: Hu
     assert_eq!(refused(own), "own-publication");
 
     let rejected = step(&hub, "rex", &version, Transition::Reject).await.unwrap();
-    assert_eq!((rejected.state, rejected.reason.as_deref()), (VersionState::Rejected, Some("a test")));
+    assert_eq!(
+        (rejected.state, rejected.reason.as_deref()),
+        (VersionState::Rejected, Some("a test"))
+    );
     assert_eq!(
         refused(step(&hub, "rex", &version, Transition::Approve).await),
         "illegal-transition"
@@ -150,7 +153,8 @@ async fn content_is_revoked_in_every_skill_that_has_it(hub: Hub) {
     let one = hub.published("acme/refunds", "bad").await;
     let two = hub.published("beta/returns", "bad").await;
     hub.published("beta/returns", "good").await;
-    let revoke = async |who: &Caller| hub.store.revoke_content(who, &content("bad"), "malware").await;
+    let revoke =
+        async |who: &Caller| hub.store.revoke_content(who, &content("bad"), "malware").await;
     assert_eq!(refused(revoke(&caller("olga")).await), "not-allowed");
     assert_eq!(revoke(&hub.admin).await.unwrap(), [one.clone(), two.clone()]);
     for version in [&one, &two] {
@@ -169,8 +173,8 @@ async fn content_is_revoked_in_every_skill_that_has_it(hub: Hub) {
 }
 
 async fn a_decision_is_kept_with_its_reason_and_end(hub: Hub) {
-    let careful = NewNamespace::new(namespace("acme"), subject("olga"))
-        .with_review(ReviewPolicy::Required);
+    let careful =
+        NewNamespace::new(namespace("acme"), subject("olga")).with_review(ReviewPolicy::Required);
     hub.namespace_with(careful).await;
     let version = hub.published("acme/refunds", "one").await;
     let until = hub.store.now().plus(std::time::Duration::from_mins(1));

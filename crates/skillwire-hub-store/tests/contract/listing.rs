@@ -36,11 +36,18 @@ async fn walk<T, F: Future<Output = Result<Page<T>, StoreError>>>(
     panic!("the list does not end");
 }
 
-async fn skills_of(store: HubStore, who: Caller, page: PageRequest) -> Result<Page<SkillSummary>, StoreError> {
+async fn skills_of(
+    store: HubStore,
+    who: Caller,
+    page: PageRequest,
+) -> Result<Page<SkillSummary>, StoreError> {
     store.skills(&who, None, &page).await
 }
 
-async fn versions_of(store: HubStore, page: PageRequest) -> Result<Page<VersionRecord>, StoreError> {
+async fn versions_of(
+    store: HubStore,
+    page: PageRequest,
+) -> Result<Page<VersionRecord>, StoreError> {
     store.versions(&caller("rita"), &skill("acme/s1"), &page).await
 }
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use skillwire_core::Digest;
-use skillwire_hub::{AuditFilter, Caller, ChannelName, PageRequest, Role, Transition, VersionState};
+use skillwire_hub::{
+    AuditFilter, Caller, ChannelName, PageRequest, Role, Transition, VersionState,
+};
 use skillwire_hub_store::{GcOptions, HubStore, NewToken, StoreError, TransitionNote};
 
 use crate::{
@@ -225,7 +227,10 @@ async fn a_purged_person_leaves_a_pseudonym_and_a_whole_audit_log(hub: Hub) {
     assert_eq!(refused(denied), "unknown-namespace");
     let acme = hub.store.namespace(&hub.admin, &namespace("acme")).await.unwrap();
     assert!(acme.grants.get(&pseudonym).is_some_and(|roles| roles.contains(&Role::Publisher)));
-    assert_eq!(hub.store.skill(&hub.admin, &skill("acme/refunds")).await.unwrap().channels.len(), 1);
+    assert_eq!(
+        hub.store.skill(&hub.admin, &skill("acme/refunds")).await.unwrap().channels.len(),
+        1
+    );
 }
 
 async fn a_changed_audit_log_is_noticed(hub: Hub) {

@@ -216,7 +216,10 @@ async fn the_same_upload_many_times_at_once_is_one_version(hub: Hub) {
     let denied = hub.store.publish(&caller("rita"), upload("acme/refunds", "two")).await;
     assert!(matches!(
         denied,
-        Err(StoreError::Refused(skillwire_hub::Refusal::NotAllowed { action: Action::Publish, .. }))
+        Err(StoreError::Refused(skillwire_hub::Refusal::NotAllowed {
+            action: Action::Publish,
+            ..
+        }))
     ));
     assert!(!Role::Reader.allows(Action::Publish));
 }

@@ -56,8 +56,20 @@ async fn a_schema_is_made_only_if_the_options_allow_it(hub: Hub) {
 async fn many_replicas_start_at_once_on_a_new_database(hub: Hub) {
     hub.raw("DROP TABLE schema_version; DROP TABLE hub").await;
     for table in [
-        "jobs", "outbox", "audit", "decisions", "trusted_publishers", "tokens", "revoked_content",
-        "channels", "blobs", "version_blobs", "versions", "name_guards", "skills", "grants",
+        "jobs",
+        "outbox",
+        "audit",
+        "decisions",
+        "trusted_publishers",
+        "tokens",
+        "revoked_content",
+        "channels",
+        "blobs",
+        "version_blobs",
+        "versions",
+        "name_guards",
+        "skills",
+        "grants",
         "namespaces",
     ] {
         hub.raw(&format!("DROP TABLE {table}")).await;
