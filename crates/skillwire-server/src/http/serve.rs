@@ -161,8 +161,9 @@ async fn connection(
     stream.set_nodelay(true)?;
     let written = Arc::clone(&activity);
     let note_write = move || written.sent();
-    let stream =
-        StallGuard::new(TokioIo::new(FramingGuard::new(stream)), limits.stall_time, note_write);
+    let (from_client, to_client) = stream.into_split();
+    let stream = tokio::io::join(FramingGuard::new(from_client), to_client);
+    let stream = StallGuard::new(TokioIo::new(stream), limits.stall_time, note_write);
     let handler = service_fn(move |request| {
         let (service, answering) = (service.clone(), activity.answering());
         async move {
