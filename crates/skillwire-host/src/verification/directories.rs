@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde::Deserialize;
 use skillwire_core::{ResourceUri, SkillResource, visible};
+use skillwire_protocol::{NextPage, PageLimits, Pager};
 use skillwire_trust::{ListedSkill, Reason, Refusal};
 
 use super::{Finding, Server};
@@ -11,6 +12,9 @@ use crate::window::find;
 
 /// The most requests: more than the directories and pages of a skill within the limits.
 const MAX_REQUESTS: usize = 1_100;
+
+/// The bounds of one directory's listing. The walk bounds requests and children itself.
+const PAGES: PageLimits = PageLimits { pages: MAX_REQUESTS, items: usize::MAX };
 
 /// The most violations that one walk reports.
 const MAX_FINDINGS: usize = 100;
@@ -44,42 +48,51 @@ pub(super) async fn check(
     files: &[SkillResource],
 ) -> Vec<Finding> {
     let mut walk = DirectoryWalk::new(listed, files);
-    for _ in 0..MAX_REQUESTS {
-        let Some((directory, cursor)) = walk.waiting.pop_front() else { break };
-        let answer = match server.directory(&directory, cursor.as_deref()).await {
-            Ok(Some(answer)) => answer,
-            // The server does not list directories, so there is nothing to compare.
-            Ok(None) => return Vec::new(),
-            Err(refusal) => {
-                walk.findings.push(Finding::must(refusal.about(listed.id())));
-                continue;
+    let mut requests = 0;
+    while let Some(directory) = walk.waiting.pop_front() {
+        let mut pager = Pager::new(PAGES);
+        loop {
+            if requests == MAX_REQUESTS {
+                return walk.finish();
             }
-        };
-        let page = serde_json::from_str::<Page<'_>>(answer.text());
-        let Some(Page { resources: Some(children), next, .. }) = page.ok() else {
-            walk.findings.push(Finding::must(
-                Refusal::new(Reason::ProtocolError)
-                    .about(listed.id())
-                    .file(&directory)
-                    .expected("a list `resources` of children"),
-            ));
-            continue;
-        };
-        for child in children {
-            walk.child(&directory, &child);
-            if let Some(problem) = walk.excess() {
-                walk.findings.push(Finding::must(
-                    Refusal::new(Reason::SkillTooLarge)
-                        .about(listed.id())
-                        .file(&directory)
-                        .expected("directories as large as the manifest")
-                        .actual(problem),
-                ));
-                return walk.findings;
+            requests += 1;
+            let answer = match server.directory(&directory, pager.cursor()).await {
+                Ok(Some(answer)) => answer,
+                // The server does not list directories, so there is nothing to compare.
+                Ok(None) => return Vec::new(),
+                Err(refusal) => {
+                    walk.findings.push(Finding::must(refusal.about(listed.id())));
+                    break;
+                }
+            };
+            let broken = || Refusal::new(Reason::ProtocolError).about(listed.id()).file(&directory);
+            let page = serde_json::from_str::<Page<'_>>(answer.text());
+            let Some(Page { resources: Some(children), next, .. }) = page.ok() else {
+                let refusal = broken().expected("a list `resources` of children");
+                walk.findings.push(Finding::must(refusal));
+                break;
+            };
+            for child in &children {
+                walk.child(&directory, child);
+                if let Some(problem) = walk.excess() {
+                    walk.findings.push(Finding::must(
+                        Refusal::new(Reason::SkillTooLarge)
+                            .about(listed.id())
+                            .file(&directory)
+                            .expected("directories as large as the manifest")
+                            .actual(problem),
+                    ));
+                    return walk.findings;
+                }
             }
-        }
-        if let Some(next) = next {
-            walk.waiting.push_front((directory, Some(next)));
+            match pager.received(children.len(), next) {
+                NextPage::Ask => {}
+                NextPage::End => break,
+                NextPage::Stop(why) => {
+                    walk.findings.push(Finding::must(broken().actual(why)));
+                    break;
+                }
+            }
         }
     }
     walk.finish()
@@ -91,7 +104,7 @@ struct DirectoryWalk<'a> {
     files: &'a [SkillResource],
     /// Directories that were seen, so that none is walked twice.
     seen: BTreeSet<String>,
-    waiting: VecDeque<(String, Option<String>)>,
+    waiting: VecDeque<String>,
     /// Files of the manifest that a directory shows.
     shown: BTreeSet<ResourceUri>,
     findings: Vec<Finding>,
@@ -104,7 +117,7 @@ impl<'a> DirectoryWalk<'a> {
             listed,
             files,
             seen: BTreeSet::from([root.clone()]),
-            waiting: VecDeque::from([(root, None)]),
+            waiting: VecDeque::from([root]),
             shown: BTreeSet::new(),
             findings: Vec::new(),
         }
@@ -126,7 +139,7 @@ impl<'a> DirectoryWalk<'a> {
         };
         if child.media_type.as_deref() == Some(DIRECTORY) {
             if self.seen.insert(uri.as_str().to_owned()) {
-                self.waiting.push_back((uri.as_str().to_owned(), None));
+                self.waiting.push_back(uri.as_str().to_owned());
             }
         } else if find(self.files, &uri).is_some() {
             self.shown.insert(uri);
