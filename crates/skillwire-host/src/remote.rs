@@ -15,7 +15,6 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Map, Value};
 use skillwire_client::{
@@ -245,27 +244,6 @@ impl Remote {
             self.remember_dialect(&client, dialect);
         }
         Ok((listing, lifetime))
-    }
-
-    /// Reads a file of an offered skill and compares it with what the server promised.
-    pub(crate) async fn read_offered(
-        &self,
-        skill: &SkillId,
-        offer: &SkillOffer,
-        file: &ResourceUri,
-        most: u64,
-    ) -> Result<Bytes, Refusal> {
-        OfferedFiles::new(self).read(skill, offer, file, most).await
-    }
-
-    /// Has the server write `SKILL.md` for the arguments of an offer, and returns the offer with the
-    /// files that the server names along with it.
-    pub(crate) async fn read_with_arguments(
-        &self,
-        skill: &SkillId,
-        offer: &SkillOffer,
-    ) -> Result<(Bytes, SkillOffer), Refusal> {
-        OfferedFiles::new(self).read_skill_file(skill, offer.clone()).await
     }
 
     /// Has the server run a script of a skill.

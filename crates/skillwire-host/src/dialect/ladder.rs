@@ -5,6 +5,7 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 use skillwire_client::ServerDescription;
 use skillwire_core::SkillUri;
@@ -98,7 +99,7 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
         known: Option<Dialect>,
     ) -> Result<(Listing, Duration), Refusal> {
         let found = match known {
-            Some(dialect) => match self.step(Way::of(dialect), known).await {
+            Some(dialect) => match self.boxed_step(Way::of(dialect), known).await {
                 Ok(Some(found)) => Some(found),
                 Err(Trouble::Refused(refusal)) if is_silence(&refusal) => return Err(refusal),
                 // The server no longer answers in the remembered dialect.
@@ -116,7 +117,7 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
     async fn climb_from_the_top(&self) -> Result<(Listing, Duration), Refusal> {
         let mut unanswered = None;
         for way in Way::LADDER {
-            match self.step(way, None).await {
+            match self.boxed_step(way, None).await {
                 Ok(Some(found)) => return Ok(found),
                 Ok(None) => {}
                 Err(Trouble::NoMethod(refusal)) => unanswered = Some(refusal),
@@ -134,6 +135,16 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
             }
             None => refusal,
         })
+    }
+
+    /// Tries one dialect. The future is boxed, because its code is large and would otherwise be
+    /// copied into each caller; a listing happens rarely.
+    fn boxed_step<'s>(
+        &'s self,
+        way: Way,
+        known: Option<Dialect>,
+    ) -> BoxFuture<'s, Result<Option<(Listing, Duration)>, Trouble>> {
+        Box::pin(self.step(way, known))
     }
 
     /// Tries one dialect, if the server declared what it needs.

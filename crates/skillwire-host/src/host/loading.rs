@@ -11,7 +11,7 @@ use skillwire_trust::{
 
 use super::Host;
 use crate::{
-    dialect::pin,
+    dialect::{OfferedFiles, pin},
     window::{DynamicContent, FileContent, FirstSeen, Window, find},
 };
 
@@ -106,7 +106,8 @@ impl Host {
         let offer = approved.listed().offer();
         let offer = offer.ok_or_else(|| Refusal::new(Reason::ArgumentUnknown).about(skill))?;
         let server = self.server_of(skill, skill.uri.file())?;
-        let (bytes, offer) = server.read_with_arguments(skill, offer).await?;
+        let files = OfferedFiles::new(&*server);
+        let (bytes, offer) = files.read_skill_file(skill, (**offer).clone()).await?;
         let is_new = approved.content().is_none_or(|content| content.file(variant).is_none());
         self.keep_pin(skill, &pin(variant.clone(), &bytes))?;
         let file = VerifiedFile::check(skill, &pin(skill.uri.file().clone(), &bytes), bytes)?;

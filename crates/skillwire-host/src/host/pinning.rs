@@ -6,7 +6,10 @@ use skillwire_trust::{
 };
 
 use super::{Host, unusable};
-use crate::{dialect::pin, window::find};
+use crate::{
+    dialect::{OfferedFiles, pin},
+    window::find,
+};
 
 impl Host {
     /// Reads a file of an approved skill for the first time, and pins it to these bytes.
@@ -22,7 +25,7 @@ impl Host {
             .offer()
             .ok_or_else(|| Refusal::new(Reason::FileNotListed).about(skill).file(file))?;
         let server = self.server_of(skill, file)?;
-        let bytes = server.read_offered(skill, offer, file, most).await?;
+        let bytes = OfferedFiles::new(&*server).read(skill, offer, file, most).await?;
         let pinned = pin(file.clone(), &bytes);
         let verified = VerifiedFile::check(skill, &pinned, bytes)?;
         self.keep_pin(skill, &pinned)?;

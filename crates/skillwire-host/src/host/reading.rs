@@ -10,7 +10,7 @@ use skillwire_trust::{
 };
 
 use super::Host;
-use crate::dialect::SkillServer as _;
+use crate::dialect::{OfferedFiles, SkillServer as _};
 use crate::window::find;
 
 /// The largest ordinary resource that the host reads.
@@ -166,7 +166,9 @@ impl Host {
         }
         let server = self.server_of(skill, &file.uri)?;
         let fetched = match held.offer() {
-            Some(offer) => server.read_offered(skill, offer, &file.uri, file.size).await,
+            Some(offer) => {
+                OfferedFiles::new(&*server).read(skill, offer, &file.uri, file.size).await
+            }
             None => server.read(&file.uri, file.size).await.map(|content| content.bytes),
         };
         let fetched = match fetched {
@@ -257,7 +259,7 @@ impl Host {
     ) -> Result<Bytes, Refusal> {
         let server = self.server_of(skill, uri)?;
         let bytes = match server.offer_of(&skill.uri) {
-            Some(offer) => server.read_offered(skill, &offer, uri, most).await,
+            Some(offer) => OfferedFiles::new(&*server).read(skill, &offer, uri, most).await,
             None => server.read(uri, most).await.map(|content| content.bytes),
         };
         bytes.map_err(|refusal| refusal.about(skill))
@@ -289,7 +291,8 @@ impl Host {
                 let offer = listed.offer().ok_or_else(|| refuse(Reason::FileNotListed))?;
                 let most = self.policy().limits.bytes;
                 let server = self.server_of(skill, &uri)?;
-                let bytes = server.read_offered(skill, offer, &uri, most).await?;
+                let files = OfferedFiles::new(&*server);
+                let bytes = files.read(skill, offer, &uri, most).await?;
                 Inspected { skill: skill.clone(), uri, bytes, verified: false }
             }
             Resources::Listed(files) => {

@@ -9,6 +9,7 @@ use std::{
     collections::BTreeMap,
     io::{IsTerminal as _, Write as _},
     path::{Path, PathBuf},
+    pin::Pin,
     time::Duration,
 };
 
@@ -121,12 +122,17 @@ pub(crate) fn with(
 
 /// Runs `work` on a runtime; with `json`, prints a refusal as JSON.
 pub(crate) fn run(json: bool, work: impl AsyncFnOnce() -> Outcome) -> Outcome {
+    run_boxed(json, Box::pin(work()))
+}
+
+/// Runs boxed work, so that the runtime's code is not compiled once for each command.
+fn run_boxed(json: bool, work: Pin<Box<dyn Future<Output = Outcome> + '_>>) -> Outcome {
     logging::for_people();
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
             Failure::new(Exit::Internal, "The runtime could not be started.").because(error)
         })?;
-    let outcome = runtime.block_on(work());
+    let outcome = runtime.block_on(work);
     runtime.shutdown_background();
     refusals::answer(json, outcome)
 }
