@@ -39,6 +39,7 @@ pub enum NotPacked {
 ///
 /// The bytes depend on the paths and contents alone: not on the order of `files`, the time or the
 /// machine.
+#[tracing::instrument(level = "debug", skip_all, fields(?format))]
 pub fn pack<'a>(
     format: ArchiveFormat,
     files: impl IntoIterator<Item = (&'a RelPath, &'a [u8])>,

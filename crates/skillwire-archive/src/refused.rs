@@ -1,6 +1,6 @@
 //! The reasons why [`unpack`](crate::unpack()) refuses an archive.
 
-use std::fmt;
+use std::{error::Error, fmt, sync::Arc};
 
 /// The reason why an archive is refused; each has a stable code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,16 +67,35 @@ impl ArchiveReason {
 }
 
 /// A refused archive: the reason, the entry, and what is wrong with it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub struct RefusedArchive {
     reason: ArchiveReason,
     entry: Option<Box<str>>,
     detail: Box<str>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
 }
+
+/// Two of them are equal if they say the same.
+impl PartialEq for RefusedArchive {
+    fn eq(&self, other: &Self) -> bool {
+        (self.reason, &self.entry, &self.detail) == (other.reason, &other.entry, &other.detail)
+    }
+}
+
+impl Eq for RefusedArchive {}
 
 impl RefusedArchive {
     pub(crate) fn new(reason: ArchiveReason, detail: impl Into<Box<str>>) -> Self {
-        Self { reason, entry: None, detail: detail.into() }
+        Self { reason, entry: None, detail: detail.into(), source: None }
+    }
+
+    /// Refuses an archive, or an entry of it, that cannot be read.
+    pub(crate) fn unreadable(
+        reason: ArchiveReason,
+        error: impl Error + Send + Sync + 'static,
+    ) -> Self {
+        let detail = format!("it cannot be read: {error}");
+        Self { source: Some(Arc::new(error)), ..Self::new(reason, detail) }
     }
 
     pub(crate) fn entry(self, entry: impl Into<Box<str>>) -> Self {

@@ -168,6 +168,7 @@ impl Catalog {
     ///
     /// Only one writer may publish at a time. Each snapshot is made from the one before, so of two
     /// concurrent writers one would lose its changes.
+    #[tracing::instrument(level = "debug", skip_all)]
     pub fn publish(&self, delta: &CatalogDelta) -> Arc<CatalogChanges> {
         let rules = self.view_rules();
         let mut changes = Vec::new();

@@ -96,6 +96,11 @@ impl Refresher {
     }
 
     /// Scans every source and publishes what differs as one snapshot.
+    #[tracing::instrument(
+        level = "debug",
+        skip_all,
+        fields(paths = look.paths.as_ref().map(BTreeSet::len), force_read = look.force_read)
+    )]
     pub fn refresh(&mut self, look: &ScanRequest) -> Refreshed {
         let mut refreshed = Refreshed::default();
         let mut touched = BTreeSet::new();

@@ -3,9 +3,13 @@
 use std::{
     any::Any,
     collections::BTreeMap,
+    error::Error,
     path::PathBuf,
     pin::Pin,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use bytes::Bytes;
@@ -81,14 +85,32 @@ impl ContentOwner {
 }
 
 /// A file could not be read; the text goes to the operator's log, never to a client.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum FileStoreError {
     /// The file is gone or is something else now.
     #[error("the file changed")]
     Changed,
     /// The file is there but cannot be read.
     #[error("{0}")]
-    Failed(String),
+    Failed(#[source] Arc<dyn Error + Send + Sync>),
+}
+
+/// Two of them are equal if an operator would read the same.
+impl PartialEq for FileStoreError {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Changed, Self::Changed) => true,
+            (Self::Failed(one), Self::Failed(two)) => one.to_string() == two.to_string(),
+            (Self::Changed | Self::Failed(_), _) => false,
+        }
+    }
+}
+
+impl FileStoreError {
+    /// Says why a file cannot be read: with an error, or with a text.
+    pub fn failed(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Failed(error.into().into())
+    }
 }
 
 /// Files held in memory.

@@ -2,7 +2,7 @@
 
 mod files;
 
-use std::sync::Arc;
+use std::{error::Error, sync::Arc};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -59,7 +59,14 @@ pub struct RemoteChild {
 /// Content could not be generated; the text goes to the operator's log, never to a client.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
-pub struct GenerateError(pub String);
+pub struct GenerateError(#[source] Arc<dyn Error + Send + Sync>);
+
+impl GenerateError {
+    /// Says why content could not be generated: with an error, or with a text.
+    pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self(error.into().into())
+    }
+}
 
 /// A source of one generated skill.
 #[derive(Debug)]

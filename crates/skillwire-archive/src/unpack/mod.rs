@@ -28,6 +28,7 @@ pub struct ArchiveFile {
 ///
 /// Links inside the skill become copies of the files they lead to. The entries of directories are
 /// checked too, but the result has files only, because a skill consists of its files.
+#[tracing::instrument(level = "debug", skip_all, fields(?format, bytes = bytes.len()))]
 pub fn unpack(
     format: ArchiveFormat,
     bytes: &[u8],

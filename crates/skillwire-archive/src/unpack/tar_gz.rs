@@ -22,8 +22,8 @@ pub(super) fn read(
 ) -> Result<(), RefusedArchive> {
     let decoded = decompress(bytes, limits)?;
     let mut archive = tar::Archive::new(Cursor::new(&decoded));
-    for entry in archive.entries().map_err(|error| broken(&error))? {
-        let mut entry = entry.map_err(|error| broken(&error))?;
+    for entry in archive.entries().map_err(broken)? {
+        let mut entry = entry.map_err(broken)?;
         let name = entry.path_bytes().into_owned();
         let executable = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
         match entry.header().entry_type() {
@@ -63,7 +63,7 @@ fn decompress(bytes: &[u8], limits: &ArchiveLimits) -> Result<Vec<u8>, RefusedAr
     let mut decoded = Vec::new();
     loop {
         let read = gzip.by_ref().take(STEP).read_to_end(&mut decoded);
-        if read.map_err(|error| broken(&error))? == 0 {
+        if read.map_err(broken)? == 0 {
             break;
         }
         let length = decoded.len() as u64;
@@ -85,6 +85,6 @@ fn refused(reason: ArchiveReason, detail: &str, name: &[u8]) -> RefusedArchive {
     RefusedArchive::new(reason, detail).entry(String::from_utf8_lossy(name))
 }
 
-fn broken(error: &std::io::Error) -> RefusedArchive {
-    RefusedArchive::new(ArchiveReason::Broken, format!("it cannot be read: {error}"))
+fn broken(error: std::io::Error) -> RefusedArchive {
+    RefusedArchive::unreadable(ArchiveReason::Broken, error)
 }

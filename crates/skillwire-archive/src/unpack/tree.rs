@@ -65,8 +65,7 @@ impl<'a> Tree<'a> {
         let left = self.limits.bytes.saturating_sub(self.bytes);
         let mut bytes = Vec::new();
         content.take(left + 1).read_to_end(&mut bytes).map_err(|error| {
-            RefusedArchive::new(ArchiveReason::Broken, format!("it cannot be read: {error}"))
-                .entry(path.as_str())
+            RefusedArchive::unreadable(ArchiveReason::Broken, error).entry(path.as_str())
         })?;
         self.weigh(bytes.len())?;
         self.nodes.insert(path, Node::File { bytes, executable });

@@ -35,13 +35,13 @@ pub(super) fn read(
         let detail = format!("there are more than {} entries", limits.entries);
         return Err(RefusedArchive::new(ArchiveReason::TooMany, detail));
     }
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| unreadable(&error))?;
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(unreadable)?;
     if archive.len() != entries {
         let detail = format!("{entries} entries have only {} names", archive.len());
         return Err(RefusedArchive::new(ArchiveReason::Twins, detail));
     }
     for index in 0..entries {
-        let mut entry = archive.by_index(index).map_err(|error| unreadable(&error))?;
+        let mut entry = archive.by_index(index).map_err(unreadable)?;
         let name = entry.name_raw().to_vec();
         let mode = entry.unix_mode().unwrap_or_default();
         let executable = mode & 0o100 != 0;
@@ -52,12 +52,8 @@ pub(super) fn read(
             LINK => {
                 let mut target = Vec::new();
                 let most = limits.path as u64 + 1;
-                entry.by_ref().take(most).read_to_end(&mut target).map_err(|error| {
-                    RefusedArchive::new(
-                        ArchiveReason::Broken,
-                        format!("it cannot be read: {error}"),
-                    )
-                })?;
+                let read = entry.by_ref().take(most).read_to_end(&mut target);
+                read.map_err(|error| RefusedArchive::unreadable(ArchiveReason::Broken, error))?;
                 tree.link(&name, &target)?;
             }
             _ => {
@@ -95,10 +91,10 @@ fn entries(bytes: &[u8]) -> Result<usize, RefusedArchive> {
     Ok(usize::from(count))
 }
 
-fn unreadable(error: &ZipError) -> RefusedArchive {
-    let reason = match error {
+fn unreadable(error: ZipError) -> RefusedArchive {
+    let reason = match &error {
         ZipError::UnsupportedArchive(_) => ArchiveReason::Format,
         _ => ArchiveReason::Broken,
     };
-    RefusedArchive::new(reason, format!("it cannot be read: {error}"))
+    RefusedArchive::unreadable(reason, error)
 }

@@ -250,7 +250,7 @@ pub(crate) fn published(
 ) -> Result<Bytes, ContentError> {
     let bytes = read.map_err(|error| match error {
         FileStoreError::Changed => ContentError::Changed,
-        FileStoreError::Failed(reason) => ContentError::Failed(reason),
+        FileStoreError::Failed(reason) => ContentError::Failed(reason.to_string()),
     })?;
     if bytes.len() as u64 != file.size || Digest::of(&bytes) != file.digest {
         return Err(ContentError::Changed);
@@ -385,7 +385,7 @@ mod tests {
             let fail = Arc::clone(&self.fail);
             Box::pin(async move {
                 fail.notified().await;
-                Err(FileStoreError::Failed("no answer".to_owned()))
+                Err(FileStoreError::failed("no answer"))
             })
         }
 

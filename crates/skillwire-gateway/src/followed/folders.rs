@@ -158,7 +158,7 @@ impl FileStore for FolderFiles {
             Ok(_) if self.is_withdrawn() => Err(FileStoreError::Changed),
             Ok(verified) => Ok(verified.bytes().clone()),
             Err(refusal) if is_about_content(&refusal) => Err(FileStoreError::Changed),
-            Err(refusal) => Err(FileStoreError::Failed(refusal.to_string())),
+            Err(refusal) => Err(FileStoreError::failed(refusal)),
         }
     }
 

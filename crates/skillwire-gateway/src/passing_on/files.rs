@@ -45,7 +45,7 @@ pub(crate) fn resource<'a>(listed: &'a ListedSkill, path: &RelPath) -> Option<&'
 
 impl FileStore for ServerFiles {
     fn read(&self, _path: &RelPath, _size: u64) -> Result<Bytes, FileStoreError> {
-        Err(FileStoreError::Failed(NOT_LOCAL.to_owned()))
+        Err(FileStoreError::failed(NOT_LOCAL))
     }
 
     fn is_withdrawn(&self) -> bool {
@@ -73,11 +73,12 @@ impl RemoteFiles for ServerFiles {
                     shared.look_again(&listed, &refusal);
                     Err(FileStoreError::Changed)
                 }
-                Err(refusal) => Err(FileStoreError::Failed(refusal.to_string())),
+                Err(refusal) => Err(FileStoreError::failed(refusal)),
             }
         });
-        let broken = |error: &dyn std::fmt::Display| Err(FileStoreError::Failed(error.to_string()));
-        Box::pin(async move { AbortOnDrop(request).await.unwrap_or_else(|error| broken(&error)) })
+        Box::pin(async move {
+            AbortOnDrop(request).await.unwrap_or_else(|error| Err(FileStoreError::failed(error)))
+        })
     }
 
     fn owner(&self) -> ContentOwner {
@@ -100,11 +101,11 @@ impl ServerGenerator {
 
 impl SkillGenerator for ServerGenerator {
     fn read(&self, _path: &RelPath) -> Result<Option<Bytes>, GenerateError> {
-        Err(GenerateError(NOT_LOCAL.to_owned()))
+        Err(GenerateError::new(NOT_LOCAL))
     }
 
     fn paths(&self) -> Result<Vec<RelPath>, GenerateError> {
-        Err(GenerateError(NOT_LOCAL.to_owned()))
+        Err(GenerateError::new(NOT_LOCAL))
     }
 
     fn remote(&self) -> Option<&dyn RemoteGenerator> {
@@ -134,12 +135,13 @@ impl RemoteGenerator for ServerGenerator {
                     if is_about_content(&refusal) {
                         shared.look_again(&listed, &refusal);
                     }
-                    Err(GenerateError(refusal.to_string()))
+                    Err(GenerateError::new(refusal))
                 }
             }
         });
-        let broken = |error: &dyn std::fmt::Display| Err(GenerateError(error.to_string()));
-        Box::pin(async move { AbortOnDrop(request).await.unwrap_or_else(|error| broken(&error)) })
+        Box::pin(async move {
+            AbortOnDrop(request).await.unwrap_or_else(|error| Err(GenerateError::new(error)))
+        })
     }
 
     /// Asks the server for the files of a directory: without a manifest, only the server knows
@@ -156,7 +158,7 @@ impl RemoteGenerator for ServerGenerator {
         };
         let request = self.shared.runtime.spawn(async move {
             let children = shared.asked(shared.relay.children(&listed, &uri)).await;
-            let children = children.map_err(|refusal| GenerateError(refusal.to_string()))?;
+            let children = children.map_err(GenerateError::new)?;
             let listed_children = children.map(|children| {
                 let children = children.into_iter().filter_map(|child| {
                     let path = listed.id().uri.below(&child.uri)?;
@@ -167,8 +169,9 @@ impl RemoteGenerator for ServerGenerator {
             });
             Ok(listed_children)
         });
-        let broken = |error: &dyn std::fmt::Display| Err(GenerateError(error.to_string()));
-        Box::pin(async move { AbortOnDrop(request).await.unwrap_or_else(|error| broken(&error)) })
+        Box::pin(async move {
+            AbortOnDrop(request).await.unwrap_or_else(|error| Err(GenerateError::new(error)))
+        })
     }
 }
 

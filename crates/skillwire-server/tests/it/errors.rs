@@ -28,7 +28,7 @@ impl Faulty {
             // Unwinds like a panic, but leaves the output of the tests alone.
             std::panic::resume_unwind(Box::new(REASON));
         }
-        Err(GenerateError(REASON.to_owned()))
+        Err(GenerateError::new(REASON))
     }
 }
 

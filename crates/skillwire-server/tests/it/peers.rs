@@ -201,7 +201,7 @@ impl LiveSkill {
         under_way.fetch_sub(1, Ordering::SeqCst);
         match mood {
             Mood::Willing | Mood::Stuck => Ok(()),
-            Mood::Failing => Err(GenerateError("secret path /srv/keys".to_owned())),
+            Mood::Failing => Err(GenerateError::new("secret path /srv/keys")),
             Mood::Panicking => std::panic::resume_unwind(Box::new("secret path /srv/keys")),
         }
     }

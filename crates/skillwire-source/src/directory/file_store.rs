@@ -66,13 +66,13 @@ impl RootDir {
     /// As in a scan, the path is resolved before and after, so that no link leads elsewhere.
     fn reopened(&self) -> Result<Arc<DirHandle>, FileStoreError> {
         self.check_place()?;
-        let dir = DirHandle::open(&self.path).map_err(|error| failed(&error))?;
+        let dir = DirHandle::open(&self.path).map_err(failed)?;
         self.check_place()?;
         Ok(Arc::new(dir))
     }
 
     fn check_place(&self) -> Result<(), FileStoreError> {
-        let now = std::fs::canonicalize(&self.path).map_err(|error| failed(&error))?;
+        let now = std::fs::canonicalize(&self.path).map_err(failed)?;
         if now == self.path { Ok(()) } else { Err(FileStoreError::Changed) }
     }
 }
@@ -107,13 +107,13 @@ impl DirectoryFiles {
 impl FileStore for DirectoryFiles {
     fn read(&self, path: &RelPath, size: u64) -> Result<Bytes, FileStoreError> {
         let root = self.root.open()?;
-        let mut file = root.file_below(&self.below_root(path)).map_err(|error| failed(&error))?;
-        let facts = facts_of(&file).map_err(|error| failed(&error))?;
+        let mut file = root.file_below(&self.below_root(path)).map_err(failed)?;
+        let facts = facts_of(&file).map_err(failed)?;
         let size = usize::try_from(size).map_err(|_| FileStoreError::Changed)?;
         if facts.kind != FileKind::File || facts.stamp.size() != size as u64 {
             return Err(FileStoreError::Changed);
         }
-        let bytes = read_exactly(&mut file, size).map_err(|error| failed(&error))?;
+        let bytes = read_exactly(&mut file, size).map_err(failed)?;
         bytes.map(Bytes::from).ok_or(FileStoreError::Changed)
     }
 
@@ -132,7 +132,7 @@ impl FileStore for DirectoryFiles {
 
 /// A file or directory that is gone, or is something else now, was changed; anything else is a
 /// failure.
-fn failed(error: &io::Error) -> FileStoreError {
+fn failed(error: io::Error) -> FileStoreError {
     // Opening a link without following it gives ELOOP, and opening a socket gives ENXIO or, on
     // some systems, EOPNOTSUPP.
     #[cfg(unix)]
@@ -146,6 +146,6 @@ fn failed(error: &io::Error) -> FileStoreError {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileStoreError::Changed,
         _ if replaced => FileStoreError::Changed,
-        _ => FileStoreError::Failed(error.to_string()),
+        _ => FileStoreError::failed(error),
     }
 }

@@ -1,6 +1,6 @@
 //! A generator made of functions.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, error::Error, fmt};
 
 use bytes::Bytes;
 use skillwire_core::RelPath;
@@ -42,13 +42,12 @@ impl GeneratedFiles {
 
     /// Adds a file whose function may fail; the error goes to the operator's log.
     #[must_use]
-    pub fn try_file<T: Into<Bytes>, E: fmt::Display>(
+    pub fn try_file<T: Into<Bytes>, E: Into<Box<dyn Error + Send + Sync>>>(
         self,
         path: &str,
         make: impl Fn() -> Result<T, E> + Send + Sync + 'static,
     ) -> Self {
-        let failed = |error: E| GenerateError(error.to_string());
-        self.add(path, Box::new(move || make().map(Into::into).map_err(failed)))
+        self.add(path, Box::new(move || make().map(Into::into).map_err(GenerateError::new)))
     }
 
     fn add(mut self, path: &str, make: Make) -> Self {
@@ -57,7 +56,7 @@ impl GeneratedFiles {
                 self.files.insert(path, make);
             }
             Err(error) => {
-                let error = GenerateError(format!("the path `{path}` {error}"));
+                let error = GenerateError::new(format!("the path `{path}` {error}"));
                 self.invalid.get_or_insert(error);
             }
         }
