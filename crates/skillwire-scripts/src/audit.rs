@@ -1,5 +1,7 @@
 //! Writes audit events to the log: one when a run starts, and one when it ends or is refused.
 
+use std::fmt;
+
 use serde_json::{Value, json};
 use skillwire_core::Digest;
 use skillwire_sandbox::{RunOutcome, ScriptJob, run_record};
@@ -14,7 +16,8 @@ pub(crate) struct AuditSubject {
     pub(crate) script: String,
     /// One digest over all content of the skill.
     pub(crate) content: Digest,
-    pub(crate) script_digest: Digest,
+    /// The digest of the script; none if the skill has no such file.
+    pub(crate) script_digest: Option<Digest>,
 }
 
 /// Logs that a run starts. It is written before the run, so that the log names the script even if
@@ -36,7 +39,7 @@ pub(crate) fn log_finished(
 }
 
 /// Logs a request that did not become a job.
-pub(crate) fn log_refused(subject: &AuditSubject, reason: &ScriptNotRun) {
+pub(crate) fn log_refused(subject: &AuditSubject, reason: &impl fmt::Display) {
     let detail = json!({ "outcome": format!("not run: {reason}") });
     write(subject, "a script was not run", Some(&detail));
 }
@@ -48,7 +51,7 @@ fn write(subject: &AuditSubject, event: &str, detail: Option<&Value>) {
         skill = subject.skill,
         content = %subject.content,
         script = subject.script,
-        script_digest = %subject.script_digest,
+        script_digest = subject.script_digest.as_ref().map(tracing::field::display),
         detail = detail.map(tracing::field::display),
         "{event}",
     );

@@ -33,6 +33,7 @@ mod rules;
 mod run_queue;
 mod run_tool;
 mod runner;
+mod sent_inputs;
 mod skills_page;
 
 pub use skillwire_catalog::Catalog;
@@ -55,5 +56,6 @@ pub use self::{
     run_queue::{QueueFull, QueueLimits},
     run_tool::RunScriptTool,
     runner::{CompletedRun, RunReport, ScriptNotRun, ScriptRequest, ScriptRunner},
+    sent_inputs::{InvalidInputs, SentInput},
     skills_page::SkillsPageScripts,
 };

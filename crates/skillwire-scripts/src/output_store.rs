@@ -72,6 +72,8 @@ pub struct RetainedFile {
     pub bytes: Bytes,
     /// The media type of its content.
     pub media_type: &'static str,
+    /// How long it can be read after the run.
+    pub lifetime: Duration,
     caller: String,
     expires: Instant,
 }
@@ -138,6 +140,7 @@ impl OutputStore {
                 name: file.path.as_str().to_owned(),
                 media_type: media_type::of(file.path.file_name(), &file.bytes),
                 bytes: file.bytes.clone(),
+                lifetime: self.retention.lifetime,
                 caller: caller.to_owned(),
                 expires: now + self.retention.lifetime,
             })

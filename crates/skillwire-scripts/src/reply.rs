@@ -80,7 +80,10 @@ fn link(file: &RetainedFile) -> Value {
         "name": file.name,
         "mimeType": file.media_type,
         "size": file.bytes.len(),
-        "_meta": { "skillwire/untrusted": true },
+        "_meta": {
+            "skillwire/untrusted": true,
+            "skillwire/secondsToLive": file.lifetime.as_secs(),
+        },
     })
 }
 

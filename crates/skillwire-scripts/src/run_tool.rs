@@ -4,18 +4,20 @@ use std::sync::Arc;
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::{Value, json};
-use skillwire_catalog::{Catalog, Snapshot};
+use skillwire_catalog::{Catalog, FoundFile, Snapshot};
 use skillwire_core::RelPath;
 use skillwire_engine::{
     Caller,
     offer::{Interrupt, Invocation, Items, Linked, Offer, ToolReply},
 };
 use skillwire_protocol::{RpcError, truncated};
-use skillwire_source::Skill;
+use skillwire_source::{FileTree, Skill};
 
 use crate::{
+    audit::{self, AuditSubject},
     reply,
-    runner::{ScriptRequest, ScriptRunner},
+    runner::{ScriptNotRun, ScriptRequest, ScriptRunner},
+    sent_inputs::{self, InputContent},
 };
 
 /// The tool's name.
@@ -59,14 +61,37 @@ fn description() -> Value {
                     "description": "The script's path in the skill, such as `scripts/report.py`.",
                 },
                 "arguments": {
-                    "type": "object",
-                    "description": "What the script is given. All of it arrives as JSON on standard \
-                        input. `_`, an array, becomes positional words; every other key with text, a \
-                        number or a boolean becomes `--key value`.",
+                    "type": ["object", "array"],
+                    "description": "What the script is given. An array is its words as they are. Of an \
+                        object, all arrives as JSON on standard input, and its keys become words: \
+                        `_command` the first ones, such as a subcommand; `_`, an array, the \
+                        positional ones; every other key an option `--key value`, or `-k value` if it \
+                        is one letter. `true` is a switch, `false` leaves it out, an array repeats \
+                        the option.",
                     "properties": {
                         "_": {
                             "type": "array",
                             "items": { "type": ["string", "number", "boolean"] },
+                        },
+                        "_command": {
+                            "type": ["string", "array"],
+                            "items": { "type": "string" },
+                        },
+                    },
+                },
+                "inputs": {
+                    "type": "array",
+                    "description": "Files for the script's working folder, each with its `name` there \
+                        and its content: `text`, `blob` (Base64), or the `uri` of a file of a skill \
+                        or of an earlier run on this server.",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "name": { "type": "string" },
+                            "text": { "type": "string" },
+                            "blob": { "type": "string" },
+                            "uri": { "type": "string" },
+                            "resource": { "type": "object" },
                         },
                     },
                 },
@@ -86,6 +111,7 @@ impl Offer for RunScriptTool {
     fn call(&self, invocation: Invocation) -> BoxFuture<'static, Result<ToolReply, Interrupt>> {
         let runner = Arc::clone(&self.runner);
         let found = self.find(&invocation);
+        let catalog = Arc::clone(&self.catalog);
         async move {
             let Invocation { mut arguments, client, .. } = invocation;
             let (skill, script) = found?;
@@ -95,8 +121,24 @@ impl Offer for RunScriptTool {
                 )));
             };
             let caller = client.caller().name.clone();
+            let inputs = arguments.remove("inputs").unwrap_or_default();
+            let snapshot = catalog.now(client.caller().view);
+            let inputs = sent_inputs::read(&inputs, |uri| {
+                let left = runner.outputs().read(&caller, uri);
+                let skill_file = || snapshot.as_ref().and_then(|now| skill_file(now, uri));
+                left.map(|file| InputContent::Bytes(file.bytes)).or_else(skill_file)
+            });
+            let inputs = match inputs {
+                Ok(inputs) => inputs,
+                Err(invalid) => {
+                    let reason = ScriptNotRun::from(invalid);
+                    let subject = AuditSubject::without_file(&skill, script.as_str(), &caller);
+                    audit::log_refused(&subject, &reason);
+                    return Ok(ToolReply::error(reason.to_string()));
+                }
+            };
             let arguments = arguments.remove("arguments");
-            let request = ScriptRequest { skill, script, arguments, caller };
+            let request = ScriptRequest { skill, script, arguments, inputs, caller };
             let run = runner.run(request, |run| reply::report_progress(client.progress(), run));
             match run.await {
                 Ok(run) => {
@@ -132,7 +174,7 @@ impl RunScriptTool {
         let skill = text("skill")?;
         let is_named = invocation.arguments.get("script").is_some_and(|value| !value.is_null());
         let script = if is_named { Some(text("script")?) } else { None };
-        let known = ["skill", "script", "arguments"];
+        let known = ["skill", "script", "arguments", "inputs"];
         if let Some(other) = invocation.arguments.keys().find(|key| !known.contains(&key.as_str()))
         {
             let other = truncated(other);
@@ -142,10 +184,20 @@ impl RunScriptTool {
         let snapshot = self.catalog.now(view).ok_or_else(RpcError::internal)?;
         let skill = find_skill(&snapshot, skill)?;
         let path = script.map(RelPath::parse).transpose().map_err(|error| {
-            RpcError::invalid_params(format!("The path of the script {error}."))
+            let reason = format!("The path of the script {error}.");
+            let caller = &invocation.client.caller().name;
+            let subject = AuditSubject::without_file(&skill, script.unwrap_or_default(), caller);
+            audit::log_refused(&subject, &reason);
+            RpcError::invalid_params(reason)
         })?;
         Ok((skill, path))
     }
+}
+
+/// The file of a skill that a URI names, if the caller can read it. It is not read here.
+fn skill_file(snapshot: &Snapshot, uri: &str) -> Option<InputContent> {
+    let FoundFile::Stored { tree, record, .. } = snapshot.file(uri)? else { return None };
+    Some(InputContent::SkillFile(FileTree { files: [record.clone()].into(), ..tree.clone() }))
 }
 
 /// Finds a skill by the URI of its `SKILL.md`, by its path, or by its name if no other skill has

@@ -10,9 +10,9 @@ use skillwire_core::{
     received::{self, EntryLimits},
 };
 use skillwire_sandbox::{
-    CancelHandle, InterpreterFinder, InvalidArguments, InvalidJob, JobFile, OutputStream, RunError,
-    RunObserver, RunOutcome, RunProgress, Sandbox, ScriptArguments, ScriptJob, ScriptLanguage,
-    run_record,
+    CancelHandle, InputFile, InterpreterFinder, InvalidArguments, InvalidJob, JobFile, OutputStream,
+    RunError, RunObserver, RunOutcome, RunProgress, Sandbox, ScriptArguments, ScriptJob,
+    ScriptLanguage, run_record,
 };
 use skillwire_source::{FileRecord, FileStoreError, FileTree, Skill, SkillContent};
 use tokio::{
@@ -25,6 +25,7 @@ use crate::{
     output_store::{OutputRetention, OutputStore, RetainedFile},
     rules::{ExecutionRule, ExecutionRules},
     run_queue::{QueueFull, QueueLimits, RunQueue, RunSlot},
+    sent_inputs::{InputContent, InvalidInputs, SentInput},
 };
 
 /// How often a client that waits is told that the script still waits or runs.
@@ -58,12 +59,15 @@ pub enum ScriptNotRun {
     /// The skill is generated, so no digest says which content the operator allowed.
     #[error("A skill without digests has no scripts that can be run.")]
     GeneratedSkill,
-    /// The client sent arguments that are not an object.
-    #[error("The arguments are not an object.")]
+    /// The client sent arguments that are neither an object nor an array.
+    #[error("The arguments are neither an object nor an array of words.")]
     ArgumentsNotObject,
     /// The client sent arguments that cannot be passed to a script.
     #[error("{}", sentence(.0))]
     Arguments(#[from] InvalidArguments),
+    /// The client sent inputs that a script cannot be given.
+    #[error("{}", sentence(.0))]
+    Inputs(#[from] InvalidInputs),
     /// Too many requests wait already.
     #[error("Too many scripts wait to be run on this server. Ask again later.")]
     Busy(#[from] QueueFull),
@@ -130,6 +134,8 @@ pub struct ScriptRequest {
     pub script: RelPath,
     /// The arguments that the client sent, unchecked.
     pub arguments: Option<Value>,
+    /// Files for the script's working folder.
+    pub inputs: Vec<SentInput>,
     /// The name of the caller; empty on a server without tokens.
     pub caller: String,
 }
@@ -248,7 +254,11 @@ impl ScriptRunner {
         on_report: impl Fn(&RunReport),
     ) -> Result<CompletedRun, ScriptNotRun> {
         let asked = Instant::now();
-        let subject = audit_subject(&request)?;
+        let subject = AuditSubject::of(&request);
+        if let Err(reason) = has_file(&request) {
+            audit::log_refused(&subject, &reason);
+            return Err(reason);
+        }
         let (job, slot) = match self.wait_and_prepare(&request, asked, &on_report).await {
             Ok(prepared) => prepared,
             Err(reason) => {
@@ -280,7 +290,8 @@ impl ScriptRunner {
         let rule = self.rules.find(&request.skill.path(), &request.script);
         let rule = rule.ok_or(ScriptNotRun::NotAllowed)?;
         let arguments = read_arguments(request.arguments.as_ref())?;
-        let bytes = request.arguments.as_ref().map_or(0, held_bytes);
+        let inputs: usize = request.inputs.iter().map(SentInput::held_bytes).sum();
+        let bytes = request.arguments.as_ref().map_or(0, held_bytes).saturating_add(inputs);
         let slot = self.wait(&request.caller, bytes, asked, on_report).await?;
         Ok((self.job(request, rule, arguments).await?, slot))
     }
@@ -376,6 +387,7 @@ impl ScriptRunner {
         let ScriptRequest { skill, script, .. } = request;
         let files = read_files(file_tree(skill)?.clone()).await?;
         let mut job = ScriptJob::new(files, script.clone(), arguments, &self.interpreters)?;
+        job.set_inputs(read_inputs(&request.inputs).await?)?;
         for (name, value) in &rule.variables {
             job.grant_variable(name, value.clone())?;
         }
@@ -445,6 +457,7 @@ fn read_arguments(arguments: Option<&Value>) -> Result<ScriptArguments, ScriptNo
     let arguments = match arguments {
         None | Some(Value::Null) => ScriptArguments::from_object(&Map::new()),
         Some(Value::Object(object)) => ScriptArguments::from_object(object),
+        Some(Value::Array(words)) => ScriptArguments::from_array(words),
         Some(_) => return Err(ScriptNotRun::ArgumentsNotObject),
     };
     Ok(arguments?)
@@ -469,21 +482,52 @@ fn file_tree(skill: &Skill) -> Result<&FileTree, ScriptNotRun> {
     }
 }
 
-fn audit_subject(request: &ScriptRequest) -> Result<AuditSubject, ScriptNotRun> {
-    let ScriptRequest { skill, script, caller, .. } = request;
-    let record = file_tree(skill)?.file(script).ok_or(ScriptNotRun::NoSuchFile)?;
-    let entry = received::read(&skill.entry, EntryLimits::default()).ok();
-    let content = entry.and_then(|entry| ContentSet::of(&entry));
-    Ok(AuditSubject {
-        caller: caller.clone(),
-        skill: skill.uri.as_str().to_owned(),
-        script: script.as_str().to_owned(),
-        // An entry that is served can be read. If not, a digest of its text names the content as
-        // well.
-        content: content
-            .map_or_else(|| Digest::of(skill.entry.as_bytes()), |set| set.fingerprint()),
-        script_digest: record.digest,
-    })
+fn has_file(request: &ScriptRequest) -> Result<(), ScriptNotRun> {
+    let found = file_tree(&request.skill)?.file(&request.script);
+    found.map(|_| ()).ok_or(ScriptNotRun::NoSuchFile)
+}
+
+impl AuditSubject {
+    fn of(request: &ScriptRequest) -> Self {
+        let ScriptRequest { skill, script, caller, .. } = request;
+        let record = file_tree(skill).ok().and_then(|tree| tree.file(script));
+        Self {
+            script_digest: record.map(|record| record.digest),
+            ..Self::without_file(skill, script.as_str(), caller)
+        }
+    }
+
+    /// A request for something that is no file of the skill.
+    pub(crate) fn without_file(skill: &Skill, script: &str, caller: &str) -> Self {
+        let entry = received::read(&skill.entry, EntryLimits::default()).ok();
+        let content = entry.and_then(|entry| ContentSet::of(&entry));
+        Self {
+            caller: caller.to_owned(),
+            skill: skill.uri.as_str().to_owned(),
+            script: script.chars().take(256).collect::<String>().escape_debug().to_string(),
+            // An entry that is served can be read. If not, a digest of its text names the content
+            // as well.
+            content: content
+                .map_or_else(|| Digest::of(skill.entry.as_bytes()), |set| set.fingerprint()),
+            script_digest: None,
+        }
+    }
+}
+
+/// Reads the inputs of a request, those that are files of skills included.
+async fn read_inputs(inputs: &[SentInput]) -> Result<Vec<InputFile>, ScriptNotRun> {
+    let mut files = Vec::with_capacity(inputs.len());
+    for SentInput { path, content } in inputs {
+        let bytes = match content {
+            InputContent::Bytes(bytes) => bytes.clone(),
+            InputContent::SkillFile(tree) => {
+                let read = read_files(tree.clone()).await?.pop();
+                read.ok_or(ScriptNotRun::SkillChanged(None))?.bytes
+            }
+        };
+        files.push(InputFile { path: path.clone(), bytes, writable: false });
+    }
+    Ok(files)
 }
 
 /// Reads every file of a skill, from this machine or from the server that the skill comes from.
@@ -574,7 +618,16 @@ mod tests {
         };
         let script = RelPath::parse("run.sh").unwrap();
         let caller = "ann".to_owned();
-        (ScriptRequest { skill: Arc::new(skill), script, arguments: None, caller }, store)
+        (
+            ScriptRequest {
+                skill: Arc::new(skill),
+                script,
+                arguments: None,
+                inputs: Vec::new(),
+                caller,
+            },
+            store,
+        )
     }
 
     #[tokio::test]
@@ -609,9 +662,12 @@ mod tests {
         for absent in [None, Some(&Value::Null), Some(&json!({}))] {
             assert_eq!(read_arguments(absent).unwrap().words(), [""; 0]);
         }
-        for other in [json!([]), json!("x"), json!(1)] {
+        let words = json!(["check", "-x"]);
+        assert_eq!(read_arguments(Some(&words)).unwrap().words(), ["check", "-x"]);
+        for other in [json!("x"), json!(1)] {
             let refused = read_arguments(Some(&other)).unwrap_err();
-            assert_eq!(refused.to_string(), "The arguments are not an object.");
+            let sentence = "The arguments are neither an object nor an array of words.";
+            assert_eq!(refused.to_string(), sentence);
         }
     }
 

@@ -6,11 +6,17 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::{Value, json};
 use skillwire_engine::dialect::{NotRun, RunScripts, Script};
 use skillwire_sandbox::RunEnd;
+use skillwire_source::Skill;
 
 use crate::{
+    audit::{self, AuditSubject},
     reply,
-    runner::{ScriptRequest, ScriptRunner},
+    runner::{ScriptNotRun, ScriptRequest, ScriptRunner},
+    sent_inputs::{self, InputContent},
 };
+
+/// The key of the arguments that holds input files.
+const INPUTS: &str = "_inputs";
 
 /// Answers `skills/execute` with a [`ScriptRunner`].
 #[derive(Debug, Clone)]
@@ -24,11 +30,24 @@ impl SkillsPageScripts {
 }
 
 impl RunScripts for SkillsPageScripts {
+    fn not_found(&self, skill: &Skill, script: &str, caller: &str) {
+        let subject = AuditSubject::without_file(skill, script, caller);
+        audit::log_refused(&subject, &ScriptNotRun::NoSuchFile);
+    }
+
     fn run(&self, script: Script) -> BoxFuture<'static, Result<Value, NotRun>> {
         let runner = Arc::clone(&self.0);
         async move {
-            let Script { skill, path, arguments, caller, progress } = script;
-            let request = ScriptRequest { skill, script: path, arguments, caller };
+            let Script { skill, path, mut arguments, caller, progress } = script;
+            // The page knows arguments alone, so inputs travel among them.
+            let object = arguments.as_mut().and_then(Value::as_object_mut);
+            let inputs = object.and_then(|object| object.remove(INPUTS)).unwrap_or_default();
+            let inputs = sent_inputs::read(&inputs, |uri| {
+                runner.outputs().read(&caller, uri).map(|file| InputContent::Bytes(file.bytes))
+            });
+            let inputs =
+                inputs.map_err(|invalid| NotRun(ScriptNotRun::from(invalid).to_string()))?;
+            let request = ScriptRequest { skill, script: path, arguments, inputs, caller };
             let run = runner.run(request, |run| reply::report_progress(&progress, run)).await;
             let run = run.map_err(|reason| NotRun(reason.to_string()))?;
             // The page has an error for scripts that did not run to their end.

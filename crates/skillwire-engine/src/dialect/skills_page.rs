@@ -21,6 +21,9 @@ use crate::{
 pub trait RunScripts: Send + Sync + fmt::Debug {
     /// Runs one script and returns the result of the call, an object with `content` and `isError`.
     fn run(&self, script: Script) -> BoxFuture<'static, Result<Value, NotRun>>;
+
+    /// Learns that a caller asked for a script that the skill does not have, for an audit log.
+    fn not_found(&self, _skill: &Skill, _script: &str, _caller: &str) {}
 }
 
 /// A request to run a script.
@@ -107,7 +110,10 @@ pub(crate) async fn execute(
     let body = call.instructions(&skill).await?;
     let files = files(&call, &skill, &body).await?;
     let path = files.find_script(&script).map(|file| file.path.clone());
-    let path = path.ok_or_else(|| failed("The skill has no such script.".to_owned()))?;
+    let path = path.ok_or_else(|| {
+        runner.not_found(&skill, &script, &call.caller.name);
+        failed("The skill has no such script.".to_owned())
+    })?;
     let wanted = Script { skill, path, arguments, caller: call.caller.name.clone(), progress };
     let ran = runner.run(wanted).await.map_err(|NotRun(reason)| failed(reason))?;
     let mut result = call.style.begin();

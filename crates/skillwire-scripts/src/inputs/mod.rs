@@ -114,6 +114,8 @@ impl UserInputs {
     ) -> Result<(), InputError> {
         let real = self.resolve(path)?;
         let name = match name {
+            // The working folder itself.
+            Some(".") => String::new(),
             Some(name) => name.trim_end_matches('/').to_owned(),
             None => name_of(path, &real)?,
         };

@@ -2,9 +2,11 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 mod environments;
+mod examples;
 mod exit_codes;
 mod granted;
 mod inputs;
+mod served;
 mod words;
 
 use skillwire_testkit::SkillFolder;
