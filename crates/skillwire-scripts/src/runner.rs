@@ -10,9 +10,9 @@ use skillwire_core::{
     received::{self, EntryLimits},
 };
 use skillwire_sandbox::{
-    CancelHandle, InputFile, InterpreterFinder, InvalidArguments, InvalidJob, JobFile, OutputStream,
-    RunError, RunObserver, RunOutcome, RunProgress, Sandbox, ScriptArguments, ScriptJob,
-    ScriptLanguage, run_record,
+    CancelHandle, InputFile, InterpreterFinder, InvalidArguments, InvalidJob, JobFile,
+    OutputStream, RunError, RunObserver, RunOutcome, RunProgress, Sandbox, ScriptArguments,
+    ScriptJob, ScriptLanguage, run_record,
 };
 use skillwire_source::{FileRecord, FileStoreError, FileTree, Skill, SkillContent};
 use tokio::{
