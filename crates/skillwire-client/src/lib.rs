@@ -34,6 +34,7 @@ mod masking;
 #[cfg(feature = "oauth")]
 pub mod oauth;
 mod pipe;
+mod rest;
 mod secret;
 mod streamable_http;
 mod task;
@@ -51,6 +52,7 @@ pub use self::{
     endpoint::{ClientOptions, CommandEndpoint, Endpoint, Limits},
     error::{Cause, ClientError},
     login::{LockedLogin, Login, LoginStore},
+    rest::RestClient,
     secret::Secret,
     web::{FetchedContent, InvalidOrigin, WebClient, WebOrigin},
 };

@@ -1,1 +1,40 @@
 //! Serves a hub: skills over MCP, the API for publishing and deciding, and the well-known address.
+//!
+//! This crate joins the hub's store with the engine that serves every catalogue. It never decides who may
+//! do what, nor how anything is kept: the first is the domain's (`skillwire-hub`), the second the store's
+//! (`skillwire-hub-store`).
+//!
+//! [`start`] loads a hub and returns what its listener answers with. [`LocalApi`] answers the same API
+//! without a network, for programs that have access to the hub's files.
+//!
+//! ```
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! # runtime.block_on(async {
+//! use skillwire_hub_server::{HubIdentity, LocalApi};
+//! use skillwire_hub_store::{BlobLocation, DatabaseLocation, HubStore, StoreOptions};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let database = DatabaseLocation::Sqlite(folder.path().join("hub.db"));
+//! let blobs = BlobLocation::Folder(folder.path().join("blobs"));
+//! let store = HubStore::open(StoreOptions::new(database, blobs)).await?;
+//! let api = LocalApi::new(store, HubIdentity::new("acme", "skillwire-hub"));
+//! let request = http::Request::get("/api/v1/skills").body(bytes::Bytes::new())?;
+//! assert_eq!(api.call(request).await.body(), "{\"items\":[]}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod api;
+mod auth;
+mod diff;
+mod hub;
+mod service;
+mod serving;
+mod upload;
+
+pub use self::{
+    hub::{Following, HubIdentity, LocalApi, start},
+    service::HubService,
+    serving::{MakeOffers, ServingOptions, StartError},
+};

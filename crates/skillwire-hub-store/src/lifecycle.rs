@@ -1,5 +1,6 @@
 //! What happens to versions and channels after publishing.
 
+use semver::Version;
 use skillwire_core::ContentId;
 use skillwire_hub::{
     Action, AuditAction, Caller, ChannelName, Decision, HubChange, Namespace, NewAuditEntry,
@@ -126,6 +127,24 @@ impl HubStore {
         }
         .await;
         tx.finish(result).await
+    }
+
+    /// Returns the version that a channel would point to after a roll-back, and changes nothing.
+    pub async fn roll_back_target(
+        &self,
+        caller: &Caller,
+        skill: &SkillId,
+        channel: &ChannelName,
+    ) -> Result<Version, StoreError> {
+        let mut tx = self.begin_read().await?;
+        let loaded = load_allowed(&mut tx, caller, skill, Action::Promote).await?.1;
+        tx.commit().await?;
+        let changes = loaded.skill.roll_back(channel)?;
+        let target = changes.into_iter().find_map(|change| match change {
+            SkillChange::ChannelMoved { to, .. } => Some(to),
+            _ => None,
+        });
+        target.ok_or_else(|| StoreError::corrupt("a roll-back that moves nothing"))
     }
 
     /// Revokes content everywhere: in every version that has it, and in those that would.

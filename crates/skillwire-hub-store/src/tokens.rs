@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use skillwire_core::Digest;
 use skillwire_hub::{
     Action, AuditAction, Caller, Cursor, HubChange, NamespaceName, NewAuditEntry, Page,
-    PageRequest, Refusal, Scope, Subject, Timestamp, TokenRecord, TokenSecret,
+    PageRequest, Refusal, Scope, Subject, Timestamp, TokenHash, TokenRecord, TokenSecret,
 };
 
 use crate::{
@@ -141,6 +142,22 @@ impl HubStore {
         let row = self.database().row(select, args![secret.hash().hex()]).await?;
         let token = row.map(|row| token_of(&row)).transpose()?;
         Ok(token.filter(|token| token.is_valid(self.now())))
+    }
+
+    /// Returns every token that was not revoked with its hash, for a replica that admits callers.
+    pub async fn all_tokens(&self) -> Result<Vec<(TokenRecord, TokenHash)>, StoreError> {
+        let select = concat!(
+            "SELECT ",
+            token_columns!(),
+            ", hash FROM tokens WHERE revoked_at IS NULL ORDER BY id"
+        );
+        let rows = self.database().rows(select, args![]).await?;
+        let read = |row: &Row| {
+            let hash = format!("sha256:{}", row.text(10)?).parse::<Digest>();
+            let hash = hash.map_err(|_| StoreError::corrupt("the hash of a token"))?;
+            Ok((token_of(row)?, TokenHash::from_digest(hash)))
+        };
+        rows.iter().map(read).collect()
     }
 
     /// Lists tokens by number: all of them to administrators, their own to others.

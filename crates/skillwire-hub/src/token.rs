@@ -34,12 +34,12 @@ impl TokenSecret {
         format!("{PREFIX}{}", Digest::from_bytes(self.0).hex())
     }
 
-    /// Returns the hash that the hub keeps.
+    /// Returns the hash that the hub keeps: that of the text, as callers send it.
     ///
     /// A plain hash is enough: a secret of 256 random bits cannot be guessed, so nothing has to slow the
     /// guesses down.
     pub fn hash(&self) -> TokenHash {
-        TokenHash(Digest::of(&self.0))
+        TokenHash(Digest::of(self.expose().as_bytes()))
     }
 }
 
@@ -64,6 +64,16 @@ impl fmt::Debug for TokenSecret {
 pub struct TokenHash(Digest);
 
 impl TokenHash {
+    /// Takes a hash that was kept.
+    pub fn from_digest(digest: Digest) -> Self {
+        Self(digest)
+    }
+
+    /// Returns the hash.
+    pub fn digest(&self) -> &Digest {
+        &self.0
+    }
+
     /// Returns the text under which the hub keeps it.
     pub fn hex(&self) -> String {
         self.0.hex()

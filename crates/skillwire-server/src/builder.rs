@@ -2,6 +2,7 @@
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
+use arc_swap::ArcSwapOption;
 use skillwire_catalog::{Catalog, CursorSeal, Refresher, SnapshotOptions};
 use skillwire_core::{InvalidPath, Scheme, SkillPath, Strictness};
 use skillwire_engine::{
@@ -292,7 +293,8 @@ impl SkillsBuilder {
         getrandom::fill(&mut secret).map_err(BuildError::Random)?;
         let catalog = Catalog::new(self.snapshot);
         let tokens = self.tokens.map(|tokens| Arc::new(TokenTable::new(tokens, &catalog)));
-        let public = self.public.map(|patterns| catalog.restrict(patterns));
+        let public = self.public.map(|patterns| Arc::new(catalog.restrict(patterns)));
+        let public = Arc::new(ArcSwapOption::new(public));
         let catalog = Arc::new(catalog);
         let with_skill_tools = self.config.skill_tools;
         let templates = self.sources.iter().flat_map(|source| source.templates());

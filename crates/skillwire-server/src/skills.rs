@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use skillwire_catalog::{Refreshed, ViewId};
-use skillwire_source::ScanRequest;
+use skillwire_source::{PathPatterns, ScanRequest};
 use tokio::net::TcpListener;
 
 use skillwire_engine::Engine;
@@ -97,6 +97,15 @@ impl Skills {
     pub fn replace_tokens(&self, tokens: Tokens) -> Option<TokenChanges> {
         let table = self.0.admission.tokens.as_ref()?;
         Some(table.replace(tokens, self.engine().catalog()))
+    }
+
+    /// Publishes the skills whose path matches under `/.well-known/` from now on, and no others.
+    pub fn replace_public(&self, patterns: PathPatterns) {
+        let catalog = self.engine().catalog();
+        let before = self.0.admission.public.swap(Some(Arc::new(catalog.restrict(patterns))));
+        if let Some(before) = before {
+            catalog.retire(*before);
+        }
     }
 
     /// Serves one client on standard input and output until its input ends.

@@ -142,7 +142,7 @@ impl Skill {
     }
 
     /// The frontmatter, read from the entry.
-    fn frontmatter(&self) -> Map<String, Value> {
+    pub fn frontmatter(&self) -> Map<String, Value> {
         #[derive(Default, Deserialize)]
         struct Entry {
             frontmatter: Map<String, Value>,

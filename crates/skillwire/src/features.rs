@@ -138,6 +138,7 @@ impl Command {
             Self::Run(_) => &[Feature::Host, Feature::Execute],
             Self::Doctor(_) => &[Feature::Execute],
             Self::Key(_) | Self::Sign(_) | Self::VerifySignature(_) => &[Feature::Sign],
+            Self::Hub(_) | Self::Publish(_) | Self::Login(_) => &[Feature::Hub],
         }
     }
 }
@@ -176,6 +177,8 @@ mod tests {
             (&["sign", "x"], cfg!(feature = "sign")),
             (&["server", "login", "a"], cfg!(feature = "oauth")),
             (&["server", "logout", "a"], cfg!(feature = "host")),
+            (&["hub", "list"], cfg!(feature = "hub")),
+            (&["login", "http://127.0.0.1:8650"], cfg!(feature = "hub")),
         ] {
             let typed = std::iter::once(&"skillwire").chain(typed);
             let cli = Cli::try_parse_from(typed).unwrap();

@@ -94,7 +94,7 @@ pub(crate) fn agrees(question: &str) -> Option<bool> {
 }
 
 /// Asks the user for a line of text; `None` if the user cannot be asked or types nothing.
-#[cfg(feature = "setup")]
+#[cfg(any(feature = "hub", feature = "setup"))]
 pub(crate) fn ask(question: &str) -> Option<String> {
     read_answer(question, "")
 }

@@ -27,7 +27,7 @@ pub use self::{
     auth::{InvalidTokenFile, TokenChanges, Tokens},
     body::{Pieces, ResponseBody},
     protected::ProtectedResource,
-    serve::{ConnectionLimits, run},
+    serve::{ConnectionLimits, HttpHandler, run},
     service::{HttpOptions, HttpService},
     workers::Workers,
 };

@@ -2,7 +2,8 @@
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use hyper::{server::conn::http1, service::service_fn};
+use http::{Request, Response};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::TokioIo,
     server::graceful::{GracefulShutdown, Watcher},
@@ -13,13 +14,14 @@ use tokio::{
 };
 
 use super::{
+    body::ResponseBody,
     framing::FramingGuard,
     idle::{ConnectionActivity, TrackedBody},
     service::HttpService,
     stall::StallGuard,
     workers::Workers,
 };
-use skillwire_engine::metrics::Open;
+use skillwire_engine::metrics::{Metrics, Open};
 
 /// Limits on what connections may cost the server.
 #[derive(Debug, Clone)]
@@ -86,10 +88,39 @@ impl ConnectionLimits {
     }
 }
 
+/// Answers the requests of a listener; [`HttpService`] is one, and a program may put its own before it.
+pub trait HttpHandler: Clone + Send + Sync + 'static {
+    /// Answers one request.
+    fn handle(
+        &self,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Response<ResponseBody>> + Send;
+
+    /// Ends all streams in order, because the server stops.
+    fn stop(&self);
+
+    /// Returns the metrics that count connections.
+    fn metrics(&self) -> &Metrics;
+}
+
+impl HttpHandler for HttpService {
+    async fn handle(&self, request: Request<Incoming>) -> Response<ResponseBody> {
+        Self::handle(self, request).await
+    }
+
+    fn stop(&self) {
+        Self::stop(self);
+    }
+
+    fn metrics(&self) -> &Metrics {
+        Self::metrics(self)
+    }
+}
+
 /// Serves connections until `shutdown` is done, then lets running requests finish.
 pub async fn run(
     listener: TcpListener,
-    service: HttpService,
+    service: impl HttpHandler,
     workers: Workers,
     limits: ConnectionLimits,
     shutdown: impl Future<Output = ()>,
@@ -109,7 +140,7 @@ pub async fn run(
 /// Accepts connections for ever, up to the limit at once.
 async fn accept(
     listener: &TcpListener,
-    service: &HttpService,
+    service: &impl HttpHandler,
     workers: &Workers,
     limits: &ConnectionLimits,
     graceful: &GracefulShutdown,
@@ -151,7 +182,7 @@ async fn accept(
 /// Serves one connection on the current thread.
 async fn connection(
     stream: std::net::TcpStream,
-    service: HttpService,
+    service: impl HttpHandler,
     activity: Arc<ConnectionActivity>,
     limits: &ConnectionLimits,
     watcher: Watcher,

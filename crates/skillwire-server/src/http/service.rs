@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use arc_swap::ArcSwapOption;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::Body;
 use skillwire_catalog::ViewId;
@@ -120,7 +121,7 @@ pub(crate) struct Admission {
     /// The callers by token; without a table, every request is admitted and sees everything.
     pub(crate) tokens: Option<Arc<TokenTable>>,
     /// The view of the skills published under `/.well-known/`, if there are any.
-    pub(crate) public: Option<ViewId>,
+    pub(crate) public: Arc<ArcSwapOption<ViewId>>,
 }
 
 struct Inner {
@@ -153,7 +154,7 @@ impl HttpService {
     }
 
     /// Returns the metrics of this server.
-    pub(super) fn metrics(&self) -> &Metrics {
+    pub fn metrics(&self) -> &Metrics {
         self.0.engine.metrics()
     }
 
@@ -193,7 +194,7 @@ impl HttpService {
     /// Answers requests for public skills, which need no token.
     async fn well_known<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
         let Inner { engine, options, admission, .. } = &*self.0;
-        let Some(view) = admission.public else {
+        let Some(view) = admission.public.load().as_deref().copied() else {
             return reply::refuse(StatusCode::NOT_FOUND, "The endpoint is `/mcp`.");
         };
         let authority = request.uri().authority().map(http::uri::Authority::as_str);

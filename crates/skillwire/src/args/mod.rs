@@ -15,6 +15,14 @@ pub(crate) use self::{
         ServerAllowLegacyArgs, ServerCommand, ServerImportArgs, ServerKind, ServerListArgs,
         ServerLoginArgs, ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs, WindowsArgs,
     },
+    hub::{
+        HubAuditArgs, HubCommand, HubDiffArgs, HubImportArgs, HubInitArgs,
+        HubListArgs, HubNamespaceCommand, HubNamespaceGrantArgs,
+        HubNamespaceListArgs, HubNamespaceNewArgs, HubNamespaceTrustArgs, HubPromoteArgs,
+        HubRollbackArgs, HubServeArgs, HubStateArgs, HubTarget,
+        HubTokenCommand, HubTokenListArgs, HubTokenNewArgs, HubTokenRevokeArgs, HubVersionsArgs,
+        LoginArgs, PublishArgs,
+    },
     serve::{CacheScopeArg, HttpAddress, IdentityArgs, LogFormat, ServeArgs},
     setup::SetupArgs,
     sign::{KeyCommand, KeyNewArgs, SignArgs, TrustedSignerArgs, VerifySignatureArgs},
@@ -25,6 +33,7 @@ mod archive;
 mod bridge;
 mod execution;
 mod host;
+mod hub;
 mod serve;
 mod setup;
 mod sign;
@@ -103,6 +112,16 @@ pub(crate) enum Command {
     /// No signer is trusted unless you name it. Keys, roots and logs are read from files of yours, and
     /// nothing is asked of any signing service. A skill that is not verified is exit code 3.
     VerifySignature(VerifySignatureArgs),
+    /// Run a hub: skills in versions, for a team.
+    #[command(subcommand)]
+    Hub(HubCommand),
+    /// Publish a skill to a hub, as its next version.
+    ///
+    /// The skill is checked, and what changed since the last version is shown. Publishing the same
+    /// bytes again changes nothing and succeeds.
+    Publish(PublishArgs),
+    /// Log in to a hub with a token; later commands use it.
+    Login(LoginArgs),
     /// Pack a skill into one archive, with the same bytes every time.
     Pack(PackArgs),
     /// Unpack an archive of a skill, all of it or nothing.

@@ -10,6 +10,8 @@ mod execute;
 mod generate;
 #[cfg(feature = "host")]
 mod host;
+#[cfg(feature = "hub")]
+mod hub;
 mod manifest;
 mod new;
 mod one_skill;
@@ -82,6 +84,12 @@ fn dispatch(command: Command) -> Result<ExitStatus, Failure> {
         Command::Man(args) => generate::manual(&args),
         #[cfg(feature = "host")]
         Command::Host(command) => host::run(&command),
+        #[cfg(feature = "hub")]
+        Command::Hub(command) => hub::run(&command),
+        #[cfg(feature = "hub")]
+        Command::Publish(args) => hub::publish::run(&args),
+        #[cfg(feature = "hub")]
+        Command::Login(args) => hub::login::run(&args),
         Command::Unpack(args) => unpack::run(&args),
         Command::Convert(args) => convert::run(&args),
         #[cfg(feature = "bridge")]

@@ -51,7 +51,7 @@ pub(super) fn run(args: &PackArgs) -> Outcome {
     Ok(Exit::Ok)
 }
 
-fn files_of(skill: &Skill) -> Result<Vec<(RelPath, Bytes)>, Failure> {
+pub(super) fn files_of(skill: &Skill) -> Result<Vec<(RelPath, Bytes)>, Failure> {
     let SkillContent::Files(tree) = &skill.content else {
         return Err(Failure::usage("A skill made on request has no files to pack."));
     };
@@ -79,7 +79,7 @@ fn write(out: &std::path::Path, archive: &[u8]) -> Result<(), Failure> {
     })
 }
 
-fn not_packed(folder: &str, error: NotPacked) -> Failure {
+pub(super) fn not_packed(folder: &str, error: NotPacked) -> Failure {
     Failure::new(Exit::Findings, format!("`{folder}` cannot be packed."))
         .because(error)
         .hint("Rename the file; an archive must mean the same on every system.")

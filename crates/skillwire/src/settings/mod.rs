@@ -11,6 +11,8 @@ mod environment;
 mod execution;
 #[cfg(feature = "host")]
 mod host;
+#[cfg(feature = "hub")]
+pub(crate) mod hub;
 mod http;
 mod identity;
 mod named;

@@ -12,6 +12,8 @@ mod first_use;
 mod generated;
 mod help;
 mod host;
+#[cfg(feature = "hub")]
+mod hub;
 mod load;
 mod manifest;
 mod matrix;

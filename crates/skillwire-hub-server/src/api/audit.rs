@@ -1,0 +1,78 @@
+//! The audit log.
+
+use std::sync::Arc;
+
+use axum::{extract::State, response::Response};
+use serde::Deserialize;
+use skillwire_hub::{AuditEntry, AuditFilter};
+
+use super::{
+    ApiState, AuditEvent, Page, Problem, ProblemKind,
+    extract::{Paging, Parameters, Sender, json, page_of},
+    malformed,
+};
+
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AuditQuery {
+    /// Only events about this content.
+    content: Option<String>,
+    /// Only what this subject did.
+    actor: Option<String>,
+    /// Only what was done to this, such as `acme/refunds@1.2.0`.
+    target: Option<String>,
+    /// Only this action, such as `publish`.
+    action: Option<String>,
+    /// Only events from this moment on, as RFC 3339.
+    since: Option<String>,
+    /// Only events before this moment, as RFC 3339.
+    until: Option<String>,
+    /// The cursor of a page before.
+    cursor: Option<String>,
+    /// The most elements, at most 1000.
+    limit: Option<u32>,
+}
+
+fn event(entry: &AuditEntry) -> AuditEvent {
+    AuditEvent {
+        number: entry.number,
+        at: entry.at.to_string(),
+        actor: entry.actor.clone(),
+        action: entry.action.to_string(),
+        target: entry.target.clone(),
+        content: entry.content.map(|content| content.to_string()),
+        details: entry.details.clone(),
+        hash: entry.hash.digest().to_string(),
+    }
+}
+
+/// Lists events, the newest first.
+#[utoipa::path(get, path = "/api/v1/audit", tag = "audit", params(AuditQuery), responses(
+    (status = 200, body = Page<AuditEvent>),
+    (status = 403, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn list(
+    State(state): State<Arc<ApiState>>,
+    Sender(sender): Sender,
+    Parameters(query): Parameters<AuditQuery>,
+) -> Result<Response, Problem> {
+    let mut filter = AuditFilter::default();
+    if let Some(text) = &query.content {
+        let content = text.parse().map_err(|_| {
+            ProblemKind::Malformed.because("`content` must be `sha256:` and 64 hexadecimal digits.")
+        })?;
+        filter.content = Some(content);
+    }
+    if let Some(text) = &query.action {
+        let action = text.parse();
+        let unknown = |()| ProblemKind::Malformed.because("There is no such action.");
+        filter.action = Some(action.map_err(unknown)?);
+    }
+    let time = |text: &Option<String>| text.as_deref().map(str::parse).transpose();
+    filter.since = time(&query.since).map_err(|error| malformed(&error))?;
+    filter.until = time(&query.until).map_err(|error| malformed(&error))?;
+    (filter.actor, filter.target) = (query.actor, query.target);
+    let request = Paging { cursor: query.cursor, limit: query.limit }.request()?;
+    let page = state.store.audit(&sender.caller, &filter, &request).await?;
+    Ok(json(&page_of(page, |entry| event(&entry))))
+}

@@ -1,0 +1,54 @@
+//! The description of the API, made from its code.
+
+use utoipa::OpenApi;
+
+use super::{
+    audit, channels, hub, namespaces, problem::Problem, publish, publishers, skills, states,
+    tokens, types,
+};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Skillwire hub",
+        description = "Publishes skills in versions and serves them. Callers send `Authorization: Bearer TOKEN`; refusals are problem documents (RFC 9457).",
+    ),
+    paths(
+        hub::show,
+        hub::document,
+        namespaces::list,
+        namespaces::create,
+        namespaces::show,
+        namespaces::grant,
+        namespaces::withdraw,
+        publishers::list,
+        publishers::trust,
+        publishers::distrust,
+        skills::list,
+        skills::show,
+        skills::versions,
+        publish::publish,
+        skills::version,
+        skills::file,
+        skills::diff,
+        skills::waiting,
+        states::change,
+        states::revoke_content,
+        channels::promote,
+        channels::roll_back,
+        tokens::list,
+        tokens::create,
+        tokens::revoke,
+        audit::list,
+    ),
+    components(schemas(Problem, types::NewState, types::NewPublisher)),
+)]
+struct HubApiDocument;
+
+/// Returns the `OpenAPI` document of the API, as JSON.
+pub fn openapi_document() -> String {
+    // Serialisation cannot fail: the document is made of texts and maps.
+    let mut text = HubApiDocument::openapi().to_pretty_json().unwrap_or_default();
+    text.push('\n');
+    text
+}

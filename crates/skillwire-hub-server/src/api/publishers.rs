@@ -1,0 +1,84 @@
+//! Trusted publishers: workflows of CI that publish with the token of their identity provider.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use axum::{extract::State, response::Response};
+use http::StatusCode;
+use skillwire_hub::{ClaimPattern, NamespaceName, Subject, TrustedPublisher};
+
+use super::{
+    ApiState, NewPublisher, Page, Problem, PublisherInfo,
+    extract::{JsonBody, Paging, Parameters, Segments, Sender, json, page_of},
+    malformed,
+};
+
+fn info(publisher: &TrustedPublisher) -> PublisherInfo {
+    let claims = publisher.claims.iter();
+    PublisherInfo {
+        id: publisher.id,
+        namespace: publisher.namespace.to_string(),
+        issuer: publisher.issuer.clone(),
+        claims: claims.map(|(name, pattern)| (name.clone(), pattern.0.clone())).collect(),
+        subject: publisher.subject.to_string(),
+    }
+}
+
+fn parse(name: &str) -> Result<NamespaceName, Problem> {
+    NamespaceName::parse(name).map_err(|error| malformed(&error))
+}
+
+/// Lists the trusted publishers of a namespace.
+#[utoipa::path(get, path = "/api/v1/namespaces/{namespace}/publishers", tag = "publishers",
+    params(("namespace" = String, Path), Paging), responses(
+    (status = 200, body = Page<PublisherInfo>),
+))]
+pub(crate) async fn list(
+    State(state): State<Arc<ApiState>>,
+    Sender(sender): Sender,
+    Segments(namespace): Segments<String>,
+    Parameters(paging): Parameters<Paging>,
+) -> Result<Response, Problem> {
+    let (caller, namespace, request) = (&sender.caller, parse(&namespace)?, paging.request()?);
+    let page = state.store.trusted_publishers(caller, &namespace, &request).await?;
+    Ok(json(&page_of(page, |publisher| info(&publisher))))
+}
+
+/// Lets workflows publish into a namespace.
+#[utoipa::path(post, path = "/api/v1/namespaces/{namespace}/publishers", tag = "publishers",
+    params(("namespace" = String, Path)), request_body = NewPublisher, responses(
+    (status = 201, body = PublisherInfo),
+))]
+pub(crate) async fn trust(
+    State(state): State<Arc<ApiState>>,
+    Sender(sender): Sender,
+    Segments(namespace): Segments<String>,
+    JsonBody(new): JsonBody<NewPublisher>,
+) -> Result<Response, Problem> {
+    let claims: BTreeMap<_, _> =
+        new.claims.into_iter().map(|(name, value)| (name, ClaimPattern(value))).collect();
+    let publisher = TrustedPublisher {
+        id: 0,
+        namespace: parse(&namespace)?,
+        issuer: new.issuer,
+        claims,
+        subject: Subject::parse(&new.subject).map_err(|error| malformed(&error))?,
+    };
+    let publisher = state.store.trust_publisher(&sender.caller, publisher).await?;
+    let mut response = json(&info(&publisher));
+    *response.status_mut() = StatusCode::CREATED;
+    Ok(response)
+}
+
+/// Stops to trust a publisher.
+#[utoipa::path(delete, path = "/api/v1/namespaces/{namespace}/publishers/{id}", tag = "publishers",
+    params(("namespace" = String, Path), ("id" = u64, Path)), responses((status = 204)))]
+pub(crate) async fn distrust(
+    State(state): State<Arc<ApiState>>,
+    Sender(sender): Sender,
+    Segments((_, id)): Segments<(String, u64)>,
+) -> Result<Response, Problem> {
+    state.store.distrust_publisher(&sender.caller, id).await?;
+    let mut response = Response::default();
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    Ok(response)
+}

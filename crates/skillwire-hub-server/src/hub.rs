@@ -1,0 +1,112 @@
+//! A hub as one value: its API for programs on this machine, and its service for clients.
+
+use std::sync::Arc;
+
+use axum::Router;
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::BodyExt as _;
+use skillwire_hub_store::HubStore;
+use tower_service::Service as _;
+
+use crate::{
+    api::{self, ApiState},
+    auth::{Authenticator, LocalOperator},
+    service::HubService,
+    serving::{Replica, ServingOptions, StartError},
+    upload::Uploads,
+};
+
+/// What a hub is called, and for whom tokens of CI are.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct HubIdentity {
+    /// The name that the operator gave it.
+    pub name: String,
+    /// The audience that tokens of CI must name.
+    pub audience: String,
+}
+
+impl HubIdentity {
+    /// Names a hub; tokens of CI must name the audience.
+    pub fn new(name: impl Into<String>, audience: impl Into<String>) -> Self {
+        Self { name: name.into(), audience: audience.into() }
+    }
+}
+
+/// The API of a hub for a program that has access to the hub's own files.
+///
+/// It is the API that clients use over HTTP, called without a network. Its caller is the operator, who
+/// may do everything: whoever can open the files could change them anyway.
+#[derive(Debug, Clone)]
+pub struct LocalApi(Router);
+
+impl LocalApi {
+    /// Makes the API of a store; nothing is served.
+    pub fn new(store: HubStore, identity: HubIdentity) -> Self {
+        Self(api::router(state(store, identity, None)))
+    }
+
+    /// Answers one request.
+    pub async fn call(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let mut request = request.map(axum::body::Body::from);
+        request.extensions_mut().insert(LocalOperator);
+        let mut router = self.0.clone();
+        let response = match router.call(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        };
+        let (mut head, body) = response.into_parts();
+        let body = if let Ok(body) = body.collect().await {
+            body.to_bytes()
+        } else {
+            head.status = StatusCode::INTERNAL_SERVER_ERROR;
+            Bytes::new()
+        };
+        Response::from_parts(head, body)
+    }
+}
+
+/// Loads a hub and makes the service of its listener.
+///
+/// The service follows changes for as long as the returned task runs.
+#[tracing::instrument(skip_all)]
+pub async fn start(
+    store: HubStore,
+    identity: HubIdentity,
+    options: ServingOptions,
+) -> Result<(HubService, Following), StartError> {
+    let replica = Replica::start(store.clone(), options).await?;
+    let latest = replica.latest();
+    let api = api::router(state(store, identity, Some(Arc::clone(&replica))));
+    let service = HubService::new(Arc::clone(&replica), latest.http().clone(), api);
+    let skills = latest.skills().count();
+    let task = tokio::spawn(async move { replica.follow().await });
+    Ok((service, Following { task, skills }))
+}
+
+/// The task that follows the database; dropping this ends it.
+#[derive(Debug)]
+pub struct Following {
+    task: tokio::task::JoinHandle<()>,
+    skills: usize,
+}
+
+impl Following {
+    /// How many skills the channel `latest` had at the start.
+    pub fn skills(&self) -> usize {
+        self.skills
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn state(store: HubStore, identity: HubIdentity, replica: Option<Arc<Replica>>) -> Arc<ApiState> {
+    let HubIdentity { name, audience } = identity;
+    let authenticator = Authenticator::new(store.clone(), audience);
+    Arc::new(ApiState { store, replica, authenticator, uploads: Uploads::default(), name })
+}

@@ -1,0 +1,113 @@
+//! One address for everything: MCP, the API, the well-known address and what operators watch.
+
+use std::sync::Arc;
+
+use axum::Router;
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, StatusCode, header};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use skillwire_server::http::{ENDPOINT, HttpHandler, HttpService, ResponseBody};
+use tower_service::Service as _;
+
+use crate::{api, serving::Replica};
+
+/// The path of the channels that clients name.
+const CHANNELS: &str = "/mcp/c/";
+
+/// Answers the requests of a hub's listener; clones share everything.
+#[derive(Clone)]
+pub struct HubService {
+    replica: Arc<Replica>,
+    /// The service of the channel `latest`, which always exists.
+    latest: HttpService,
+    api: Router,
+}
+
+impl HubService {
+    pub(crate) fn new(replica: Arc<Replica>, latest: HttpService, api: Router) -> Self {
+        Self { replica, latest, api }
+    }
+
+    async fn mcp(&self, request: Request<Incoming>) -> Response<ResponseBody> {
+        let path = request.uri().path();
+        if path == ENDPOINT {
+            return self.latest.endpoint(request).await;
+        }
+        let channel = path.strip_prefix(CHANNELS).and_then(|name| self.replica.channel(name));
+        match channel {
+            Some(channel) => channel.http().endpoint(request).await,
+            None => plain(StatusCode::NOT_FOUND, "There is no such channel.\n"),
+        }
+    }
+
+    async fn api(&self, request: Request<Incoming>) -> Response<ResponseBody> {
+        let mut router = self.api.clone();
+        let response = match router.call(request.map(axum::body::Body::new)).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        };
+        let (head, body) = response.into_parts();
+        // Answers of the API are made in memory, so that collecting one does not wait.
+        let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+        let body = if body.is_empty() { Vec::new() } else { vec![body] };
+        Response::from_parts(head, ResponseBody::ready(body))
+    }
+
+    fn readiness(&self) -> Response<ResponseBody> {
+        let freshness = self.replica.freshness();
+        if freshness.is_reachable() {
+            return plain(StatusCode::OK, "ready\n");
+        }
+        let seconds = freshness.age().as_secs();
+        let text = format!("The database did not answer for {seconds} seconds.\n");
+        plain(StatusCode::SERVICE_UNAVAILABLE, &text)
+    }
+}
+
+impl std::fmt::Debug for HubService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HubService").finish_non_exhaustive()
+    }
+}
+
+impl HttpHandler for HubService {
+    async fn handle(&self, request: Request<Incoming>) -> Response<ResponseBody> {
+        let path = request.uri().path();
+        if path.starts_with(api::ROOT) {
+            return Box::pin(self.api(request)).await;
+        }
+        match path {
+            "/healthz" => return plain(StatusCode::OK, "ok\n"),
+            "/readyz" => return self.readiness(),
+            "/metrics" => return Box::pin(self.latest.handle(request)).await,
+            _ => {}
+        }
+        if !self.replica.freshness().may_serve() {
+            let text = "The hub cannot reach its database, and what it knows is too old.\n";
+            return plain(StatusCode::SERVICE_UNAVAILABLE, text);
+        }
+        if path.starts_with(ENDPOINT) {
+            return self.mcp(request).await;
+        }
+        Box::pin(self.latest.handle(request)).await
+    }
+
+    fn stop(&self) {
+        for channel in self.replica.channels().values() {
+            channel.http().stop();
+        }
+    }
+
+    fn metrics(&self) -> &skillwire_server::Metrics {
+        self.latest.metrics()
+    }
+}
+
+fn plain(status: StatusCode, text: &str) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::ready(vec![Bytes::from(text.to_owned())]));
+    *response.status_mut() = status;
+    let media_type = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+    response
+}

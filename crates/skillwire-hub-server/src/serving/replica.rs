@@ -1,0 +1,336 @@
+//! Follows what the hub's database says, and serves it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use arc_swap::ArcSwap;
+use skillwire_hub::{ChannelName, HubChange, OutboxEvent, SkillId, Timestamp};
+use skillwire_hub_store::{HubStore, StoreError};
+use skillwire_server::{
+    BuildError, Catalog, Config,
+    http::HttpOptions,
+    offer::{DuplicateTool, Offers},
+};
+use tokio::sync::{Mutex, RwLock};
+
+use super::{channel::ServedChannel, freshness::Freshness, views::CallerViews};
+
+/// Makes the tools of one channel from its catalogue.
+pub type MakeOffers =
+    Arc<dyn Fn(&Arc<Catalog>) -> Result<Offers, DuplicateTool> + Send + Sync>;
+
+/// The most events that are read at once.
+const EVENTS: u32 = 1_000;
+
+/// How a hub is served.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ServingOptions {
+    /// How requests are answered.
+    pub config: Config,
+    /// Which hosts are accepted, and other options of HTTP.
+    pub http: HttpOptions,
+    /// How long a replica that lost the database goes on serving.
+    pub stale_limit: Duration,
+    /// How often the database is asked for changes.
+    pub poll: Duration,
+    /// The tools that each channel offers.
+    pub offers: Option<MakeOffers>,
+}
+
+impl Default for ServingOptions {
+    fn default() -> Self {
+        Self {
+            config: Config::default(),
+            http: HttpOptions::default(),
+            stale_limit: Duration::from_mins(5),
+            poll: Duration::from_millis(250),
+            offers: None,
+        }
+    }
+}
+
+impl ServingOptions {
+    /// Sets how requests are answered.
+    #[must_use]
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Sets the options of HTTP.
+    #[must_use]
+    pub fn http(mut self, http: HttpOptions) -> Self {
+        self.http = http;
+        self
+    }
+
+    /// Sets how long a replica that lost the database goes on serving.
+    #[must_use]
+    pub fn stale_limit(mut self, limit: Duration) -> Self {
+        self.stale_limit = limit;
+        self
+    }
+
+    /// Sets how often the database is asked for changes.
+    #[must_use]
+    pub fn poll(mut self, time: Duration) -> Self {
+        self.poll = time;
+        self
+    }
+
+    /// Sets the tools that each channel offers.
+    #[must_use]
+    pub fn offers(mut self, make: MakeOffers) -> Self {
+        self.offers = Some(make);
+        self
+    }
+}
+
+impl std::fmt::Debug for ServingOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServingOptions").field("stale_limit", &self.stale_limit).finish_non_exhaustive()
+    }
+}
+
+/// Why a replica could not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The store could not be read.
+    #[error("The hub's records could not be read")]
+    Store(#[from] StoreError),
+    /// A server could not be made.
+    #[error("The server of a channel could not be made")]
+    Build(#[from] BuildError),
+}
+
+type Channels = BTreeMap<ChannelName, Arc<ServedChannel>>;
+
+/// One process that serves a hub.
+///
+/// It holds what every channel serves in memory and follows the numbered changes of the database. A
+/// change says only what to load again, so that applying one twice does no harm.
+pub(crate) struct Replica {
+    store: HubStore,
+    options: ServingOptions,
+    channels: ArcSwap<Channels>,
+    freshness: Freshness,
+    /// Held exclusively while changes are applied; see `PinnedVersions`.
+    applying: Arc<RwLock<()>>,
+    followed: Mutex<Followed>,
+}
+
+/// What the replica has applied.
+#[derive(Debug)]
+struct Followed {
+    /// The number of the last change.
+    position: u64,
+    /// Whether a change could not be applied, so that everything has to be loaded again.
+    incomplete: bool,
+    /// When the first token ends.
+    next_end: Option<Timestamp>,
+}
+
+/// What a batch of changes makes necessary.
+#[derive(Debug, Default)]
+struct Work {
+    everything: bool,
+    callers: bool,
+    /// The skills to load again: in one channel, or in all of them.
+    moved: BTreeMap<ChannelName, BTreeSet<SkillId>>,
+    changed: BTreeSet<SkillId>,
+}
+
+impl Work {
+    fn of(events: &[OutboxEvent]) -> Self {
+        let mut work = Self::default();
+        for event in events {
+            match &event.change {
+                // A new version is served only once a channel points to it. Of a content that is revoked,
+                // each version has a change of its own.
+                HubChange::VersionPublished { .. }
+                | HubChange::Decided { .. }
+                | HubChange::ContentRevoked { .. } => {}
+                HubChange::ChannelMoved { skill, channel, .. } => {
+                    work.moved.entry(channel.clone()).or_default().insert(skill.clone());
+                }
+                HubChange::VersionChanged { skill, .. } | HubChange::VersionPurged { skill, .. } => {
+                    work.changed.insert(skill.clone());
+                }
+                HubChange::NamespaceChanged { .. } | HubChange::TokenChanged { .. } => {
+                    work.callers = true;
+                }
+                _ => work.everything = true,
+            }
+        }
+        work
+    }
+}
+
+impl Replica {
+    /// Loads everything that is served.
+    #[tracing::instrument(skip_all)]
+    pub(crate) async fn start(
+        store: HubStore,
+        options: ServingOptions,
+    ) -> Result<Arc<Self>, StartError> {
+        let asked = Instant::now();
+        // The position is read first. Changes that are made while everything is loaded are applied
+        // again, which does no harm.
+        let position = store.outbox_head().await?;
+        let views = views(&store).await?;
+        let freshness = Freshness::new(options.stale_limit);
+        let next_end = views.next_end;
+        let replica = Arc::new(Self {
+            store,
+            options,
+            channels: ArcSwap::default(),
+            freshness,
+            applying: Arc::default(),
+            followed: Mutex::new(Followed { position, incomplete: false, next_end }),
+        });
+        let mut names = replica.store.channel_names().await?;
+        names.push(ChannelName::latest());
+        for name in names {
+            replica.add_channel(&name, &views).await?;
+        }
+        replica.freshness.knew_everything(asked);
+        Ok(replica)
+    }
+
+    /// The channel with this name.
+    pub(crate) fn channel(&self, name: &str) -> Option<Arc<ServedChannel>> {
+        let name = ChannelName::parse(name).ok()?;
+        self.channels.load().get(&name).map(Arc::clone)
+    }
+
+    /// The channel that clients get if they name none.
+    pub(crate) fn latest(&self) -> Arc<ServedChannel> {
+        Arc::clone(&self.channels.load()[&ChannelName::latest()])
+    }
+
+    pub(crate) fn channels(&self) -> Arc<Channels> {
+        self.channels.load_full()
+    }
+
+    pub(crate) fn freshness(&self) -> &Freshness {
+        &self.freshness
+    }
+
+    /// Follows the database for ever.
+    pub(crate) async fn follow(&self) {
+        loop {
+            tokio::time::sleep(self.options.poll).await;
+            match self.catch_up().await {
+                Ok(()) => {}
+                Err(error) => {
+                    if self.freshness.lost() {
+                        tracing::error!(%error, "the hub's database cannot be reached");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Applies every change that was made until now.
+    ///
+    /// The request that made a change calls this before it is acknowledged, so that its caller finds
+    /// it served here.
+    pub(crate) async fn catch_up(&self) -> Result<(), StartError> {
+        let mut followed = self.followed.lock().await;
+        loop {
+            let asked = Instant::now();
+            let page = self.store.outbox_after(followed.position, EVENTS).await?;
+            let ended = followed.next_end.is_some_and(|end| end <= self.store.now());
+            let mut work = Work::of(&page.events);
+            work.callers |= ended;
+            work.everything |= page.gap || followed.incomplete;
+            if work.everything {
+                followed.position = page.head;
+            } else if let Some(last) = page.events.last() {
+                followed.position = last.number;
+            }
+            followed.incomplete = true;
+            self.apply(&work, &mut followed).await?;
+            followed.incomplete = false;
+            if page.events.is_empty() || followed.position >= page.head {
+                if !self.freshness.is_reachable() {
+                    tracing::info!("the hub's database can be reached again");
+                }
+                self.freshness.knew_everything(asked);
+                return Ok(());
+            }
+        }
+    }
+
+    async fn apply(&self, work: &Work, followed: &mut Followed) -> Result<(), StartError> {
+        if work.callers || work.everything {
+            let views = views(&self.store).await?;
+            followed.next_end = views.next_end;
+            for channel in self.channels().values() {
+                channel.replace_callers(&views);
+            }
+        }
+        if work.everything {
+            let views = views(&self.store).await?;
+            let _applying = self.applying.write().await;
+            for name in self.store.channel_names().await? {
+                self.add_channel(&name, &views).await?;
+            }
+            for channel in self.channels().values() {
+                channel.load().await?;
+            }
+            return Ok(());
+        }
+        for name in work.moved.keys() {
+            if !self.channels.load().contains_key(name) {
+                self.add_channel(name, &views(&self.store).await?).await?;
+            }
+        }
+        if work.changed.is_empty() && work.moved.is_empty() {
+            return Ok(());
+        }
+        let _applying = self.applying.write().await;
+        for (name, channel) in &*self.channels() {
+            let moved = work.moved.get(name);
+            let skills: BTreeSet<&SkillId> =
+                work.changed.iter().chain(moved.into_iter().flatten()).collect();
+            for skill in &work.changed {
+                channel.forget_pinned(skill);
+            }
+            if !skills.is_empty() {
+                channel.update(skills).await?;
+                channel.refresh().await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins to serve a channel, unless it is served already.
+    async fn add_channel(
+        &self,
+        name: &ChannelName,
+        views: &CallerViews,
+    ) -> Result<(), StartError> {
+        if self.channels.load().contains_key(name) {
+            return Ok(());
+        }
+        let channel =
+            ServedChannel::start(name.clone(), self.store.clone(), &self.applying, &self.options, views)?;
+        channel.load().await?;
+        let mut channels = Channels::clone(&self.channels.load());
+        channels.insert(name.clone(), Arc::new(channel));
+        self.channels.store(Arc::new(channels));
+        Ok(())
+    }
+}
+
+/// Reads who may see what.
+async fn views(store: &HubStore) -> Result<CallerViews, StoreError> {
+    let (tokens, namespaces) = (store.all_tokens().await?, store.all_namespaces().await?);
+    Ok(CallerViews::new(&tokens, &namespaces, store.now()))
+}

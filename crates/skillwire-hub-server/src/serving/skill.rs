@@ -1,0 +1,122 @@
+//! A version as a skill of the catalogue.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use skillwire_core::{Frontmatter, RelPath, Scheme, SkillPath, SkillUri, media_type};
+use skillwire_hub::{SkillId, VersionFile};
+use skillwire_hub_store::ServedVersion;
+use skillwire_source::{FileRecord, FileStore, FileTree, Skill, SkillContent};
+
+/// The segment of a URI before a version that is named.
+pub(crate) const PINNED: &str = "_v";
+
+/// Media types that only the bytes of a file tell.
+const BY_CONTENT: [&str; 10] = [
+    "application/gzip",
+    "application/octet-stream",
+    "application/pdf",
+    "application/wasm",
+    "application/zip",
+    "image/gif",
+    "image/jpeg",
+    "image/png",
+    "text/markdown",
+    "text/plain",
+];
+
+/// What is kept of a version so that it can be listed without reading its files.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct StoredEntry {
+    frontmatter: Map<String, Value>,
+    /// The media types of files whose names say something else.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    types: BTreeMap<String, String>,
+}
+
+impl StoredEntry {
+    /// Describes the files of a skill that was checked.
+    pub(crate) fn new(frontmatter: &Frontmatter, files: &[(RelPath, Bytes)]) -> Self {
+        let mut types = BTreeMap::new();
+        for (path, bytes) in files {
+            let real = media_type::of(path.file_name(), bytes);
+            if real != by_name(path) {
+                types.insert(path.to_string(), real.to_owned());
+            }
+        }
+        Self { frontmatter: frontmatter.fields().clone(), types }
+    }
+
+    pub(crate) fn to_text(&self) -> String {
+        // Serialisation cannot fail: keys and values are texts and JSON.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// The media type that a file has if its name tells it.
+fn by_name(path: &RelPath) -> &'static str {
+    media_type::of(path.file_name(), b"")
+}
+
+/// A version that cannot be served, because its record is damaged.
+#[derive(Debug, thiserror::Error)]
+#[error("the record of {version} cannot be read: {problem}")]
+pub(crate) struct UnreadableRecord {
+    version: String,
+    problem: String,
+}
+
+/// Where a version is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ServedAt {
+    /// As the version of a channel, and listed.
+    Channel,
+    /// Under its own number, and not listed.
+    Pinned,
+}
+
+/// The URI of a version's `SKILL.md`.
+pub(crate) fn uri_of(served: &ServedVersion, at: ServedAt) -> Option<SkillUri> {
+    let SkillId { namespace, name } = &served.id;
+    let version = served.version.to_string();
+    let path = match at {
+        ServedAt::Channel => SkillPath::new([namespace.as_str()], name.clone()),
+        ServedAt::Pinned => {
+            SkillPath::new([namespace.as_str(), PINNED, &version], name.clone())
+        }
+    };
+    Some(SkillUri::new(&Scheme::default(), &path.ok()?))
+}
+
+/// Makes the skill that the catalogue serves for a version.
+pub(crate) fn skill_of(
+    served: &ServedVersion,
+    at: ServedAt,
+    store: impl FnOnce() -> Arc<dyn FileStore>,
+) -> Result<Skill, UnreadableRecord> {
+    let unreadable = |problem: String| UnreadableRecord {
+        version: format!("{}@{}", served.id, served.version),
+        problem,
+    };
+    let entry: StoredEntry =
+        serde_json::from_str(&served.entry).map_err(|error| unreadable(error.to_string()))?;
+    let frontmatter = Frontmatter::from_fields(entry.frontmatter)
+        .map_err(|_| unreadable("its frontmatter is invalid".to_owned()))?;
+    let uri = uri_of(served, at).ok_or_else(|| unreadable("it has no URI".to_owned()))?;
+    let file = |file: &VersionFile| {
+        let stored = entry.types.get(file.path.as_str());
+        let known = stored.and_then(|stored| {
+            BY_CONTENT.into_iter().find(|known| *known == stored.as_str())
+        });
+        let media_type = known.unwrap_or_else(|| by_name(&file.path));
+        FileRecord { path: file.path.clone(), digest: file.digest, size: file.size, media_type }
+    };
+    let mut files: Vec<FileRecord> = served.files.iter().map(file).collect();
+    files.sort_unstable_by(|a, b| a.path.as_str().cmp(b.path.as_str()));
+    let tree = FileTree { files: files.into(), empty_directories: Box::default(), store: store() };
+    let mut skill = Skill::new(uri, frontmatter, SkillContent::Files(tree));
+    skill.listed = at == ServedAt::Channel;
+    Ok(skill)
+}

@@ -1,0 +1,349 @@
+//! The commands of a hub, as they were typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::LogFormat;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HubCommand {
+    /// Make a hub in a folder: its configuration, its database and a first token.
+    ///
+    /// The token may do everything and is shown once. A folder that holds a hub already stays as it
+    /// is.
+    Init(HubInitArgs),
+    /// Serve a hub: skills over MCP, the API and the well-known address.
+    Serve(HubServeArgs),
+    /// Show the skills of a hub, with the versions of their channels.
+    List(HubListArgs),
+    /// Show the versions of a skill.
+    Versions(HubVersionsArgs),
+    /// Show what differs between two versions.
+    Diff(HubDiffArgs),
+    /// Point a channel of a skill to a version.
+    Promote(HubPromoteArgs),
+    /// Point a channel back to the version before.
+    ///
+    /// Versions that are yanked or revoked are skipped.
+    Rollback(HubRollbackArgs),
+    /// Let a version that waits be served.
+    Approve(HubStateArgs),
+    /// Refuse a version that waits.
+    Reject(HubStateArgs),
+    /// Tell users of a version to move on; it is served still.
+    Deprecate(HubStateArgs),
+    /// Take a version out of lists and channels; clients that name it still read it.
+    Yank(HubStateArgs),
+    /// Take a deprecation or a yank back.
+    Reinstate(HubStateArgs),
+    /// Refuse the bytes of a version, or of a content everywhere, from now on.
+    Revoke(HubStateArgs),
+    /// Make, show and revoke tokens.
+    #[command(subcommand)]
+    Token(HubTokenCommand),
+    /// Make namespaces, and say who may do what in them.
+    #[command(subcommand)]
+    Namespace(HubNamespaceCommand),
+    /// Show who did what.
+    Audit(HubAuditArgs),
+    /// Publish every skill of a folder, a git repository, an MCP server or a web origin.
+    Import(HubImportArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HubTokenCommand {
+    /// Make a token; it is shown once.
+    New(HubTokenNewArgs),
+    /// Show the tokens, without their texts.
+    List(HubTokenListArgs),
+    /// Refuse a token from now on.
+    Revoke(HubTokenRevokeArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HubNamespaceCommand {
+    /// Make a namespace.
+    New(HubNamespaceNewArgs),
+    /// Show the namespaces that you may read.
+    List(HubNamespaceListArgs),
+    /// Give a subject a role in a namespace, or take it away.
+    Grant(HubNamespaceGrantArgs),
+    /// Let workflows of CI publish into a namespace, with the token of their identity provider.
+    Trust(HubNamespaceTrustArgs),
+}
+
+/// Which hub, and how results are printed.
+#[derive(Debug, Args)]
+pub(crate) struct HubTarget {
+    /// The hub: its URL, or its folder on this machine [default: the one you logged in to].
+    #[arg(long, value_name = "URL|DIR")]
+    pub(crate) hub: Option<String>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubInitArgs {
+    /// The folder of the hub.
+    pub(crate) dir: PathBuf,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubServeArgs {
+    /// The folder of the hub.
+    pub(crate) dir: PathBuf,
+    /// The address to listen on [default: that of `hub.toml`].
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) listen: Option<String>,
+    /// A name under which clients reach the hub, besides those of this machine; may be repeated.
+    #[arg(long, value_name = "HOST")]
+    pub(crate) host: Vec<String>,
+    /// The threads that serve connections [default: one for each processor].
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) threads: Option<usize>,
+    /// How lines of the log are written.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubListArgs {
+    /// Only this namespace.
+    #[arg(long, value_name = "NS")]
+    pub(crate) namespace: Option<String>,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubVersionsArgs {
+    /// The skill, as `NAMESPACE/NAME`.
+    pub(crate) skill: String,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubDiffArgs {
+    /// The skill, as `NAMESPACE/NAME`.
+    pub(crate) skill: String,
+    /// The earlier version.
+    pub(crate) from: String,
+    /// The later version.
+    pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubPromoteArgs {
+    /// The skill, as `NAMESPACE/NAME`.
+    pub(crate) skill: String,
+    /// The version.
+    pub(crate) version: String,
+    /// The channel, such as `stable`.
+    pub(crate) channel: String,
+    /// Say what would happen, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubRollbackArgs {
+    /// The skill, as `NAMESPACE/NAME`.
+    pub(crate) skill: String,
+    /// The channel, such as `stable`.
+    pub(crate) channel: String,
+    /// Say what would happen, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubStateArgs {
+    /// The version, as `NAMESPACE/NAME@VERSION`; for `revoke` also a content, as `sha256:...`.
+    pub(crate) version: String,
+    /// Why, for everyone who reads the log.
+    #[arg(long)]
+    pub(crate) reason: String,
+    /// Say what would happen, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubTokenNewArgs {
+    /// Who acts with the token, such as `ana` or `ci-billing`.
+    pub(crate) subject: String,
+    /// What the token is called in lists [default: the subject].
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Let the token do everything.
+    #[arg(long)]
+    pub(crate) admin: bool,
+    /// What the token may be used for, at most; may be repeated [default: all but `admin`].
+    #[arg(long, value_name = "read|publish|review|manage")]
+    pub(crate) scope: Vec<String>,
+    /// Limit the token to a namespace; may be repeated.
+    #[arg(long, value_name = "NS")]
+    pub(crate) namespace: Vec<String>,
+    /// The days after which the token is refused.
+    #[arg(long)]
+    pub(crate) days: Option<u32>,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubTokenListArgs {
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubTokenRevokeArgs {
+    /// The number of the token, as lists show it.
+    pub(crate) id: u64,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubNamespaceNewArgs {
+    /// Its name: 2 to 39 of `a-z`, `0-9` and `-`.
+    pub(crate) name: String,
+    /// Make names that look like those of its skills wait for a reviewer elsewhere.
+    #[arg(long)]
+    pub(crate) protected: bool,
+    /// Make versions wait for a reviewer who did not publish them.
+    #[arg(long)]
+    pub(crate) review: bool,
+    /// Let clients without a token read its skills.
+    #[arg(long)]
+    pub(crate) public: bool,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubNamespaceListArgs {
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubNamespaceGrantArgs {
+    /// The namespace.
+    pub(crate) namespace: String,
+    /// Who gets the role; `*` is everyone, with or without a token.
+    pub(crate) subject: String,
+    /// The role: `reader`, `publisher`, `reviewer` or `owner`.
+    pub(crate) role: String,
+    /// Take the role away instead.
+    #[arg(long)]
+    pub(crate) remove: bool,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubNamespaceTrustArgs {
+    /// The namespace.
+    pub(crate) namespace: String,
+    /// The issuer of the tokens, such as `https://token.actions.githubusercontent.com`.
+    #[arg(long, value_name = "URL")]
+    pub(crate) issuer: String,
+    /// What a claim must be, such as `repository=acme/skills`; may be repeated, and all must match.
+    #[arg(long, value_name = "NAME=VALUE", required = true)]
+    pub(crate) claim: Vec<String>,
+    /// Who acts when such a workflow publishes [default: `ci@NAMESPACE`].
+    #[arg(long)]
+    pub(crate) subject: Option<String>,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubAuditArgs {
+    /// Only events about this content.
+    #[arg(long, value_name = "sha256:HEX")]
+    pub(crate) content: Option<String>,
+    /// Only events about this skill, as `NAMESPACE/NAME`.
+    #[arg(long)]
+    pub(crate) skill: Option<String>,
+    /// Only what this subject did.
+    #[arg(long)]
+    pub(crate) actor: Option<String>,
+    /// The most events that are shown.
+    #[arg(long, default_value = "100")]
+    pub(crate) limit: usize,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubImportArgs {
+    /// A folder, the URL of a git repository, a configured server's label, or a web origin.
+    pub(crate) from: String,
+    /// The namespace to publish into.
+    #[arg(long, value_name = "NS")]
+    pub(crate) namespace: String,
+    /// The branch, tag or commit of a git repository.
+    #[arg(long = "ref", value_name = "REF")]
+    pub(crate) reference: Option<String>,
+    /// Say what would be published, and publish nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Publish without asking.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PublishArgs {
+    /// The folder of the skill.
+    #[arg(value_name = "DIR")]
+    pub(crate) path: String,
+    /// The namespace to publish into.
+    #[arg(long, value_name = "NS")]
+    pub(crate) namespace: String,
+    /// The version [default: `metadata.version` of the skill, else the next patch].
+    #[arg(long)]
+    pub(crate) version: Option<String>,
+    /// Say what would be published, and publish nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Publish without asking.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LoginArgs {
+    /// The URL of the hub.
+    pub(crate) url: String,
+    /// A file that holds the token [default: it is asked for, or read from standard input].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Forget the login to this hub.
+    #[arg(long, conflicts_with = "token_file")]
+    pub(crate) forget: bool,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,163 @@
+//! `skillwire hub import`: publishes every skill of a folder, a repository, a server or a web origin.
+
+use std::{io::Write as _, path::Path, sync::Arc};
+
+use bytes::Bytes;
+use serde_json::json;
+use skillwire_core::{RelPath, skill_file};
+use skillwire_git::{GitOptions, GitRef, GitRepository, GitUrl};
+use skillwire_source::{SkillSource, scan_all};
+
+use super::{
+    client::{HubClient, with_hub},
+    publish::{PackedSkill, Wish},
+};
+use crate::{
+    args::{HubImportArgs, ReadingArgs},
+    commands::Outcome,
+    exit::Exit,
+    failure::Failure,
+    output::counted,
+    prose, report,
+    report::printable,
+    settings::{FolderReading, unavailable, variable},
+    terminal,
+};
+
+/// The skills that an import found, and where they come from.
+struct FoundSkills {
+    skills: Vec<PackedSkill>,
+    /// The commit of a repository.
+    revision: Option<String>,
+}
+
+pub(super) fn run(args: &HubImportArgs) -> Outcome {
+    with_hub(&args.target, async |hub| {
+        let found = find(args).await?;
+        if found.skills.is_empty() {
+            let from = printable(&args.from);
+            return Err(Failure::new(Exit::Findings, format!("`{from}` holds no skill that can be served.")));
+        }
+        let wish = Wish {
+            namespace: &args.namespace,
+            version: None,
+            source: Some(&args.from),
+            revision: found.revision.as_deref(),
+        };
+        if !args.yes && !args.dry_run && !args.target.json {
+            let count = counted(found.skills.len(), "skill");
+            let question = format!("Publish {count} into `{}` of {}?", args.namespace, hub.place());
+            match terminal::agrees(&question) {
+                Some(true) => {}
+                Some(false) => return Ok(Exit::Ok),
+                None => {
+                    return Err(Failure::usage("The import was not confirmed.")
+                        .hint("Add `--yes` to publish without being asked."));
+                }
+            }
+        }
+        publish_all(hub, args, &found.skills, &wish).await
+    })
+}
+
+/// Publishes each skill; one that is refused does not keep the others from being published.
+async fn publish_all(
+    hub: &HubClient,
+    args: &HubImportArgs,
+    skills: &[PackedSkill],
+    wish: &Wish<'_>,
+) -> Outcome {
+    let mut results = Vec::new();
+    let mut refused = 0_usize;
+    for skill in skills {
+        match skill.send(hub, wish, args.dry_run).await {
+            Ok(answer) => {
+                let published = &answer.value;
+                if !args.target.json {
+                    let note = match (published.existing, args.dry_run) {
+                        (true, _) => "is there already",
+                        (false, true) => "would be published",
+                        (false, false) => "published",
+                    };
+                    let version = &published.version;
+                    writeln!(prose::stdout(), "{}@{} {note}.", version.skill, version.version)?;
+                }
+                results.push(answer.json);
+            }
+            // Without the hub, the next skill would only fail in the same way.
+            Err(failure) if failure.exit() == Exit::Unreachable => return Err(failure),
+            Err(failure) => {
+                refused += 1;
+                let reason = anstream::adapter::strip_str(&failure.to_string()).to_string();
+                writeln!(prose::stderr(), "{}: {reason}", printable(&skill.name))?;
+                results.push(json!({"skill": skill.name, "refused": reason}));
+            }
+        }
+    }
+    if args.target.json {
+        report::json(&mut std::io::stdout().lock(), &results)?;
+    }
+    Ok(if refused == 0 { Exit::Ok } else { Exit::Declined })
+}
+
+async fn find(args: &HubImportArgs) -> Result<FoundSkills, Failure> {
+    let from = args.from.as_str();
+    if Path::new(from).is_dir() {
+        return Ok(FoundSkills { skills: of_folder(from)?, revision: None });
+    }
+    if let Ok(url) = GitUrl::parse(from)
+        && is_repository(from)
+    {
+        return of_repository(&url, args.reference.as_deref()).await;
+    }
+    super::fetched::find(from).await.map(|skills| FoundSkills { skills, revision: None })
+}
+
+/// Whether an address is one of a repository rather than of a web site or an MCP server.
+fn is_repository(from: &str) -> bool {
+    let path = from.trim_end_matches('/');
+    let hosts = ["https://github.com/", "https://gitlab.com/", "https://codeberg.org/"];
+    Path::new(path).extension().is_some_and(|ending| ending == "git")
+        || ["ssh://", "git@", "file://"].iter().any(|form| from.starts_with(form))
+        || hosts.iter().any(|host| from.starts_with(host))
+}
+
+fn of_folder(folder: &str) -> Result<Vec<PackedSkill>, Failure> {
+    let source = FolderReading::resolve(&ReadingArgs::default())?.source(folder)?;
+    let scan = scan_all(&[&source as &dyn SkillSource]).map_err(unavailable)?;
+    let skills = scan.skills.iter().filter_map(|found| found.skill.as_ref());
+    skills.map(|skill: &Arc<_>| PackedSkill::of(skill)).collect()
+}
+
+async fn of_repository(url: &GitUrl, reference: Option<&str>) -> Result<FoundSkills, Failure> {
+    let reference = match reference {
+        None => GitRef::head(),
+        Some(text) => GitRef::parse(text)
+            .map_err(|error| Failure::usage(format!("`--ref {text}` cannot be used: it {error}.")))?,
+    };
+    let failed = |error| Failure::new(Exit::Unreachable, format!("{url} cannot be read.")).because(error);
+    let mut options = GitOptions::default().local(true).user_configuration(true);
+    for name in ["PATH", "HOME", "SSH_AUTH_SOCK", "XDG_CONFIG_HOME"] {
+        if let Some(value) = variable(name) {
+            options = options.variable(name, value);
+        }
+    }
+    let repository = GitRepository::fetch(url, &reference, options).await.map_err(failed)?;
+    let mut skills = Vec::new();
+    for folder in repository.skill_folders() {
+        let files = repository.read_skill(&folder).await.map_err(failed)?;
+        skills.push(packed(&folder, &files)?);
+    }
+    Ok(FoundSkills { skills, revision: Some(repository.commit().to_string()) })
+}
+
+/// Packs files of a skill whose name only its `SKILL.md` tells.
+pub(super) fn packed(place: &str, files: &[(RelPath, Bytes)]) -> Result<PackedSkill, Failure> {
+    let text = files.iter().find(|(path, _)| *path == RelPath::skill_file());
+    let checked = text.and_then(|(_, bytes)| skill_file::check(bytes).0);
+    let checked = checked.ok_or_else(|| {
+        let message = format!("The `SKILL.md` in `{}` cannot be used.", printable(place));
+        Failure::new(Exit::Findings, message)
+    })?;
+    PackedSkill::new(checked.frontmatter.name().as_str(), files)
+}

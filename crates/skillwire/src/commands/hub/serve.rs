@@ -1,0 +1,117 @@
+//! `skillwire hub serve`: MCP, the API and the well-known address on one port.
+
+use std::{io::Write as _, num::NonZero, sync::Arc, time::Duration};
+
+use skillwire_hub_server::{HubIdentity, ServingOptions};
+use skillwire_server::{
+    Config, ServerIdentity,
+    http::{self, AccessRules, ConnectionLimits, HttpOptions, Workers},
+};
+use tokio::net::TcpListener;
+
+use super::client::open_store;
+use crate::{
+    args::{HttpAddress, HubServeArgs, LogFormat},
+    commands::{Outcome, serve::signals},
+    exit::Exit,
+    failure::Failure,
+    logging,
+    settings::hub::HubFile,
+};
+
+/// The address that a hub listens on unless its configuration says otherwise.
+const USUAL_ADDRESS: &str = "127.0.0.1:8650";
+
+/// How long clients may reuse an answer. Versions are revoked and channels moved, so it is short.
+const TTL_MS: u64 = 5_000;
+
+pub(super) fn run(args: &HubServeArgs) -> Outcome {
+    let file = HubFile::read(&args.dir)?;
+    logging::start(args.log_format);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| {
+            Failure::new(Exit::Internal, "Threads could not be started.").because(error)
+        })?;
+    let outcome = runtime.block_on(serve(args, &file));
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    outcome
+}
+
+async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
+    let (mut stop, _reload) = signals::listen()?;
+    let address = address(args, file)?;
+    let cannot = |error: std::io::Error| {
+        Failure::usage(format!("{address} cannot be listened on."))
+            .because(error)
+            .hint("Choose another port with `--listen`, or port 0 for a free one.")
+    };
+    let listener = TcpListener::bind(address).await.map_err(cannot)?;
+    let address = listener.local_addr().map_err(cannot)?;
+    let store = open_store(file).await?;
+    let identity = HubIdentity::new(&file.name, &file.audience);
+    let started = skillwire_hub_server::start(store.clone(), identity, options(args, file)?);
+    let (service, following) = tokio::select! {
+        started = started => started.map_err(|error| Failure::caused(Exit::Internal, error))?,
+        () = stop.requested() => return Ok(Exit::Ok),
+    };
+    if !address.ip().is_loopback() {
+        tracing::warn!(
+            "Tokens cross the network unencrypted unless a proxy with TLS stands in front of the hub."
+        );
+    }
+    let threads = args.threads.unwrap_or_else(|| {
+        std::thread::available_parallelism().map_or(1, NonZero::get)
+    });
+    let workers = Workers::start(threads).map_err(|error| {
+        Failure::new(Exit::Internal, "Threads could not be started.").because(error)
+    })?;
+    let version = env!("CARGO_PKG_VERSION");
+    tracing::info!(skills = following.skills(), url = %format!("http://{address}"), version, "serving");
+    if args.log_format == LogFormat::Text {
+        // The hub also runs if standard error is closed.
+        let _ = writeln!(std::io::stderr(), "listening on http://{address}/mcp");
+    }
+    http::run(listener, service, workers, ConnectionLimits::default(), stop.requested()).await;
+    tracing::info!("stopping");
+    drop(following);
+    store.close().await;
+    Ok(Exit::Ok)
+}
+
+fn address(args: &HubServeArgs, file: &HubFile) -> Result<std::net::SocketAddr, Failure> {
+    let typed = args.listen.as_deref().map(str::parse::<HttpAddress>).transpose();
+    let typed = typed.map_err(|reason| Failure::usage(format!("`--listen` cannot be used: {reason}.")))?;
+    let usual = USUAL_ADDRESS.parse::<HttpAddress>().ok();
+    let chosen = typed.or(file.listen).or(usual);
+    chosen.map(|address| address.0).ok_or_else(|| Failure::usage("There is no address to listen on."))
+}
+
+fn options(args: &HubServeArgs, file: &HubFile) -> Result<ServingOptions, Failure> {
+    let hosts = file.hosts.iter().chain(&args.host).map(|host| host.to_ascii_lowercase());
+    let access = AccessRules::default().hosts(hosts).origins(file.origins.iter().cloned());
+    let mut identity = ServerIdentity::default();
+    identity.name.clone_from(&file.name);
+    env!("CARGO_PKG_VERSION").clone_into(&mut identity.version);
+    let config = Config::default().identity(identity).skill_tools(true).ttl_ms(TTL_MS);
+    let mut options = ServingOptions::default()
+        .config(config)
+        .http(HttpOptions::default().access(access).metrics(true));
+    if let Some(limit) = file.stale_limit()? {
+        options = options.stale_limit(limit);
+    }
+    if let Some(poll) = file.poll()? {
+        options = options.poll(poll);
+    }
+    #[cfg(feature = "search")]
+    {
+        options = options.offers(Arc::new(|catalog: &Arc<skillwire_catalog::Catalog>| {
+            let tool = skillwire_search::SearchTool::new(Arc::clone(catalog));
+            let changes = skillwire_server::offer::ListChanges::default();
+            skillwire_server::offer::Offers::joined(vec![Arc::new(tool)], changes)
+        }));
+    }
+    Ok(options)
+}

@@ -1,0 +1,212 @@
+//! The configuration of a hub: `hub.toml` in its folder.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use skillwire_hub_store::{BlobLocation, DatabaseLocation, S3Location, StoreOptions};
+
+use super::environment::variable;
+use crate::{args::HttpAddress, failure::Failure, regular_file};
+
+/// The name of the file in the folder of a hub.
+pub(crate) const HUB_FILE: &str = "hub.toml";
+
+/// The largest file that is read.
+const MAX_BYTES: u64 = 256 * 1024;
+
+/// What `hub init` writes.
+pub(crate) const NEW_HUB: &str = "\
+# The configuration of a Skillwire hub. A variable in `${}` is filled in from the environment.
+
+# What clients are told the hub is called.
+name = \"skillwire-hub\"
+
+# Where to listen. Put a proxy with TLS in front before other machines use it.
+listen = \"127.0.0.1:8650\"
+
+# Names under which clients reach the hub, besides those of this machine.
+hosts = []
+
+# The audience that tokens of CI must name to publish.
+audience = \"skillwire-hub\"
+
+# How long a replica that lost its database goes on serving.
+stale-limit = \"5m\"
+
+# A file of SQLite, or `postgres://user:password@host/database`.
+[database]
+url = \"hub.db\"
+
+# A folder, or `s3://bucket/prefix` with `endpoint`, `region`, `access-key` and `secret-key`.
+[blobs]
+url = \"blobs\"
+";
+
+/// A hub's configuration.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) struct HubFile {
+    #[serde(default = "usual_name")]
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) listen: Option<HttpAddress>,
+    #[serde(default)]
+    pub(crate) hosts: Vec<String>,
+    #[serde(default)]
+    pub(crate) origins: Vec<String>,
+    #[serde(default = "usual_name")]
+    pub(crate) audience: String,
+    #[serde(default)]
+    stale_limit: Option<String>,
+    #[serde(default)]
+    poll: Option<String>,
+    database: DatabaseTable,
+    blobs: BlobsTable,
+    #[serde(skip)]
+    folder: PathBuf,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct DatabaseTable {
+    url: String,
+    #[serde(default)]
+    connections: Option<u32>,
+}
+
+/// Where bytes are kept.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) struct BlobsTable {
+    url: String,
+    #[serde(default)]
+    endpoint: Option<String>,
+    #[serde(default)]
+    region: Option<String>,
+    #[serde(default)]
+    access_key: Option<String>,
+    #[serde(default)]
+    secret_key: Option<String>,
+}
+
+fn usual_name() -> String {
+    "skillwire-hub".to_owned()
+}
+
+impl HubFile {
+    /// Reads the configuration of the hub in a folder.
+    pub(crate) fn read(folder: &Path) -> Result<Self, Failure> {
+        let path = folder.join(HUB_FILE);
+        let text = regular_file::read(&path, MAX_BYTES).map_err(|error| {
+            Failure::usage(format!("`{}` holds no hub.", folder.display()))
+                .because(error)
+                .hint(format!("`skillwire hub init {}` makes one.", folder.display()))
+        })?;
+        Self::parse(&text, folder)
+    }
+
+    fn parse(text: &str, folder: &Path) -> Result<Self, Failure> {
+        let path = folder.join(HUB_FILE);
+        let filled = skillwire_client::expand(text, variable).map_err(|unset| {
+            Failure::usage(format!("`{}` cannot be used.", path.display())).because(unset)
+        })?;
+        let mut file: Self = toml::from_str(&filled).map_err(|error| {
+            // The text may hold passwords by now, so that only the reason is shown.
+            let reason = error.message().to_owned();
+            Failure::usage(format!("`{}` cannot be understood: {reason}.", path.display()))
+        })?;
+        folder.clone_into(&mut file.folder);
+        Ok(file)
+    }
+
+    /// Where the hub keeps what it knows.
+    pub(crate) fn store(&self) -> Result<StoreOptions, Failure> {
+        let database = database(&self.database.url, &self.folder)?;
+        let mut options = StoreOptions::new(database, self.blobs.location(&self.folder)?);
+        if let Some(connections) = self.database.connections {
+            options = options.with_connections(connections);
+        }
+        Ok(options)
+    }
+
+    /// How long a replica that lost its database goes on serving.
+    pub(crate) fn stale_limit(&self) -> Result<Option<std::time::Duration>, Failure> {
+        duration("stale-limit", self.stale_limit.as_deref())
+    }
+
+    /// How often the database is asked for changes.
+    pub(crate) fn poll(&self) -> Result<Option<std::time::Duration>, Failure> {
+        duration("poll", self.poll.as_deref())
+    }
+}
+
+fn duration(key: &str, text: Option<&str>) -> Result<Option<std::time::Duration>, Failure> {
+    let parse = |text: &str| {
+        humantime::parse_duration(text).map_err(|error| {
+            Failure::usage(format!("`{key} = \"{text}\"` cannot be used.")).because(error)
+        })
+    };
+    text.map(parse).transpose()
+}
+
+fn database(url: &str, folder: &Path) -> Result<DatabaseLocation, Failure> {
+    let location: DatabaseLocation = url.parse().map_err(unusable)?;
+    Ok(match location {
+        DatabaseLocation::Sqlite(path) => DatabaseLocation::Sqlite(folder.join(path)),
+        other @ DatabaseLocation::Postgres(_) => other,
+    })
+}
+
+impl BlobsTable {
+    fn location(&self, folder: &Path) -> Result<BlobLocation, Failure> {
+        let Some(place) = self.url.strip_prefix("s3://") else {
+            if self.url.contains("://") && !self.url.starts_with("file://") {
+                return Err(Failure::usage(format!("`{}` is no place for bytes.", self.url))
+                    .hint("Name a folder or `s3://BUCKET/PREFIX`."));
+            }
+            let path = self.url.strip_prefix("file://").unwrap_or(&self.url);
+            return Ok(BlobLocation::Folder(folder.join(path)));
+        };
+        let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
+        let mut location = S3Location::new(bucket).with_prefix(prefix);
+        if let Some(endpoint) = &self.endpoint {
+            location = location.with_endpoint(endpoint);
+        }
+        if let Some(region) = &self.region {
+            location = location.with_region(region);
+        }
+        if let (Some(access), Some(secret)) = (&self.access_key, &self.secret_key) {
+            location = location.with_keys(access, secret);
+        }
+        Ok(BlobLocation::S3(location))
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "made for `map_err`")]
+fn unusable(error: skillwire_hub_store::StoreError) -> Failure {
+    Failure::usage(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_hub_is_in_its_own_folder() {
+        let file = HubFile::parse(NEW_HUB, Path::new("/hub"));
+        let options = file.unwrap().store().unwrap();
+        assert_eq!(options.database, DatabaseLocation::Sqlite("/hub/hub.db".into()));
+        assert_eq!(options.blobs, BlobLocation::Folder("/hub/blobs".into()));
+    }
+
+    #[test]
+    fn unknown_keys_and_places_are_refused() {
+        let parse = |text: &str| HubFile::parse(text, Path::new("/hub"));
+        let tables = "[database]\nurl = \"a\"\n[blobs]\nurl = \"gopher://x\"\n";
+        assert!(parse(tables).unwrap().store().is_err());
+        assert!(parse(&format!("colour = 1\n{tables}")).is_err());
+        let s3 = "[database]\nurl = \"postgres://h/d\"\n[blobs]\nurl = \"s3://b/p/q\"\n";
+        let options = parse(s3).unwrap().store().unwrap();
+        assert_eq!(options.blobs.to_string(), "s3://b/p/q");
+    }
+}

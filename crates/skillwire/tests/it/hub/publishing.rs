@@ -1,0 +1,168 @@
+//! Publishing, versions, channels and states, by the commands of the program.
+
+use super::TestHub;
+use crate::support::{run, skill_with};
+
+#[tokio::test]
+async fn a_published_skill_is_listed_and_loaded_by_our_host() {
+    let hub = TestHub::start().await;
+    hub.folder.skill("refunds").file("refunds/rates.txt", "one\n");
+    let published = hub.publish("refunds").await;
+    assert_eq!(published["version"]["version"], "1.0.0");
+    assert_eq!(published["created"], true);
+    let mcp = format!("{}/mcp", hub.url());
+    hub.run(&["server", "add", "hub", &mcp, "--bearer-token-file", "token"]).await.assert_exit(0);
+    hub.run(&["approve", "hub:refunds", "--yes"]).await.assert_exit(0);
+    let loaded = hub.run(&["load", "hub:refunds"]).await.assert_exit(0);
+    assert!(loaded.stdout.contains("rates.txt (4 bytes)"), "{}", loaded.stdout);
+    let verified = hub.run(&["verify", "hub"]).await.assert_exit(0);
+    assert!(verified.stdout.contains("2 files as promised: 0 errors"), "{}", verified.stdout);
+}
+
+#[tokio::test]
+async fn the_same_bytes_again_succeed_and_change_nothing() {
+    let hub = TestHub::start().await;
+    hub.folder.skill("refunds");
+    let first = hub.publish("refunds").await;
+    let again = hub.publish("refunds").await;
+    assert_eq!((&again["created"], &again["existing"]), (&false.into(), &true.into()));
+    assert_eq!(again["version"]["version"], first["version"]["version"]);
+    assert_eq!(again["version"]["content"], first["version"]["content"]);
+    let versions = hub.run(&["hub", "versions", "acme/refunds", "--json"]).await.json();
+    assert_eq!(versions.as_array().unwrap().len(), 1);
+    // A hub that was made is not made again.
+    let again = hub.run(&["hub", "init", "hub", "--json"]).await.assert_exit(0).json();
+    assert_eq!((&again["created"], &again["token"]), (&false.into(), &serde_json::Value::Null));
+}
+
+#[tokio::test]
+async fn a_dry_run_shows_the_difference_and_publishes_nothing() {
+    let hub = TestHub::start().await;
+    hub.folder.skill("refunds").file("refunds/a.txt", "one\n");
+    hub.publish("refunds").await;
+    hub.folder.file("refunds/a.txt", "two\n");
+    let arguments = ["publish", "refunds", "--namespace", "acme", "--dry-run"];
+    let planned = hub.run(&arguments).await.assert_exit(0);
+    assert!(planned.stdout.contains("acme/refunds@1.0.1 would be published"), "{planned:?}");
+    assert!(planned.stderr.contains("-one\n+two\n"), "{planned:?}");
+    let versions = hub.run(&["hub", "versions", "acme/refunds", "--json"]).await.json();
+    assert_eq!(versions.as_array().unwrap().len(), 1);
+    // Without a terminal, the question has no answer, and nothing is published either.
+    let unasked = hub.run(&["publish", "refunds", "--namespace", "acme"]).await;
+    assert_eq!(unasked.code, Some(2), "{unasked:?}");
+    assert!(unasked.stderr.contains("--yes"), "{unasked:?}");
+}
+
+#[tokio::test]
+async fn versions_come_from_the_command_the_metadata_or_the_next_patch() {
+    let hub = TestHub::start().await;
+    let version = async |arguments: &[&str]| {
+        let all = ["publish", "refunds", "--namespace", "acme", "--yes", "--json"];
+        let ran = hub.run(&[&all[..], arguments].concat()).await;
+        ran.code.filter(|code| *code == 0).map(|_| ran.json()["version"]["version"].clone())
+    };
+    hub.folder.file("refunds/SKILL.md", skill_with("refunds", "metadata:\n  version: \"2.1\"\n"));
+    assert_eq!(version(&["--version", "2.2.0"]).await, None);
+    assert_eq!(version(&[]).await, Some("2.1.0".into()));
+    hub.folder.file("refunds/SKILL.md", skill_with("refunds", ""));
+    assert_eq!(version(&[]).await, Some("2.1.1".into()));
+    hub.folder.file("refunds/a", "a");
+    assert_eq!(version(&["--version", "3.0.0"]).await, Some("3.0.0".into()));
+    hub.folder.file("refunds/a", "b");
+    // A version that exists with other bytes.
+    let taken = ["publish", "refunds", "--namespace", "acme", "--yes", "--version", "3.0.0"];
+    hub.run(&taken).await.assert_refused(8, "versions never change");
+    let diff = hub.run(&["hub", "diff", "acme/refunds", "2.1.1", "3.0.0", "--json"]).await.json();
+    assert_eq!((&diff["files"][0]["path"], &diff["files"][0]["change"]), (&"a".into(), &"added".into()));
+}
+
+#[tokio::test]
+async fn channels_move_and_roll_back_and_skip_what_was_withdrawn() {
+    let hub = TestHub::start().await;
+    hub.folder.skill("refunds");
+    for text in ["one", "two", "three"] {
+        hub.folder.file("refunds/a", text);
+        hub.publish("refunds").await;
+    }
+    let moves = async |arguments: &[&str]| {
+        let ran = hub.run(&[arguments, &["--json"]].concat()).await.assert_exit(0);
+        ran.json()["to"].as_str().unwrap().to_owned()
+    };
+    for version in ["1.0.0", "1.0.1", "1.0.2"] {
+        moves(&["hub", "promote", "acme/refunds", version, "stable"]).await;
+    }
+    hub.run(&["hub", "yank", "acme/refunds@1.0.1", "--reason", "wrong"]).await.assert_exit(0);
+    assert_eq!(moves(&["hub", "rollback", "acme/refunds", "stable", "--dry-run"]).await, "1.0.0");
+    assert_eq!(hub.uris("/mcp/c/stable", &hub.token).await, ["skill://acme/refunds/SKILL.md"]);
+    assert_eq!(moves(&["hub", "rollback", "acme/refunds", "stable"]).await, "1.0.0");
+    let reply = hub.read("/mcp/c/stable", &hub.token, "skill://acme/refunds/a").await;
+    assert_eq!(reply["result"]["contents"][0]["text"], "one");
+    let reply = hub.read("/mcp", &hub.token, "skill://acme/refunds/a").await;
+    assert_eq!(reply["result"]["contents"][0]["text"], "three");
+    hub.run(&["hub", "rollback", "acme/refunds", "stable"]).await.assert_refused(8, "no earlier version");
+    let refused = hub.run(&["hub", "promote", "acme/refunds", "1.0.1", "stable"]).await;
+    refused.assert_refused(8, "yanked");
+}
+
+#[tokio::test]
+async fn a_folder_hub_takes_the_same_commands_as_a_remote_one() {
+    let hub = TestHub::start().await;
+    hub.folder.skill("refunds");
+    let local = ["publish", "refunds", "--namespace", "acme", "--yes", "--hub", "hub"];
+    hub.run(&local).await.assert_exit(0);
+    for place in [&["--hub", "hub"][..], &[]] {
+        let listed = hub.run(&[&["hub", "list", "--json"], place].concat()).await.assert_exit(0);
+        assert_eq!(listed.json()[0]["skill"], "acme/refunds");
+        let audit = hub.run(&[&["hub", "audit", "--json"], place].concat()).await.assert_exit(0);
+        assert_eq!(audit.json()[1]["action"], "publish");
+    }
+    let nowhere = hub.run(&["hub", "list", "--hub", "nothing"]).await;
+    nowhere.assert_refused(2, "skillwire hub init nothing");
+}
+
+#[tokio::test]
+async fn every_skill_of_a_folder_or_a_repository_is_imported() {
+    let hub = TestHub::start().await;
+    hub.folder.skill("vendor/one").skill("vendor/two");
+    let import = async |from: &str| {
+        let arguments =
+            ["hub", "import", from, "--namespace", "acme", "--yes", "--json"];
+        hub.run(&arguments).await
+    };
+    let imported = import("vendor").await.assert_exit(0).json();
+    assert_eq!(imported.as_array().unwrap().len(), 2);
+    let git = |arguments: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=t", "-c", "user.email=t@example.com"]).args(arguments);
+        assert!(git.current_dir(hub.folder.join("repository")).status().unwrap().success());
+    };
+    hub.folder.skill("repository/skills/three");
+    git(&["init", "--quiet", "."]);
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message=x"]);
+    let url = format!("file://{}", hub.folder.join("repository").display());
+    let imported = import(&url).await.assert_exit(0).json();
+    assert_eq!(imported[0]["version"]["skill"], "acme/three");
+    let audit = hub.run(&["hub", "audit", "--json"]).await.json();
+    let details = audit.as_array().unwrap().iter().find(|it| it["action"] == "publish").unwrap();
+    let details: serde_json::Value = serde_json::from_str(details["details"].as_str().unwrap()).unwrap();
+    assert_eq!(details["provenance"]["source"], url.as_str());
+    assert_eq!(details["provenance"]["revision"].as_str().unwrap().len(), 40);
+    let again = import("vendor").await.assert_exit(0).json();
+    assert_eq!(again[0]["existing"], true);
+}
+
+#[tokio::test]
+async fn a_skill_with_findings_is_not_published() {
+    let hub = TestHub::start().await;
+    hub.folder.file("broken/SKILL.md", "no frontmatter\n");
+    let arguments = ["publish", "broken", "--namespace", "acme", "--yes"];
+    hub.run(&arguments).await.assert_refused(1, "skillwire check broken");
+    hub.folder.skill("refunds");
+    let arguments = ["publish", "refunds", "--namespace", "other", "--yes"];
+    hub.run(&arguments).await.assert_refused(5, "There is no namespace `other`.");
+    let nobody = run(&hub.folder, &["login", &hub.url(), "--forget"]).await;
+    nobody.assert_exit(0);
+    let arguments = ["publish", "refunds", "--namespace", "acme", "--yes"];
+    hub.run(&arguments).await.assert_refused(2, "skillwire login");
+}
