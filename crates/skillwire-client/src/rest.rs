@@ -41,8 +41,8 @@ impl RestClient {
         }
         let authorization = token.map(|token| {
             let value = HeaderValue::from_str(&format!("Bearer {}", token.reveal()));
-            let mut value =
-                value.map_err(|_| InvalidServer::new("the token holds a character that no token has"))?;
+            let mut value = value
+                .map_err(|_| InvalidServer::new("the token holds a character that no token has"))?;
             value.set_sensitive(true);
             Ok::<_, InvalidServer>(value)
         });

@@ -66,7 +66,8 @@ impl GitRepository {
         );
         fetch.push(reference.as_str().to_owned());
         quiet(fetch).await?;
-        let commit = quiet(words("rev-parse --verify --end-of-options FETCH_HEAD^{commit}")).await?;
+        let commit =
+            quiet(words("rev-parse --verify --end-of-options FETCH_HEAD^{commit}")).await?;
         let commit = std::str::from_utf8(&commit).ok().and_then(|id| CommitId::parse(id.trim()));
         let commit = commit.ok_or(GitError::Unexpected("rev-parse"))?;
         let most = options.limits.tree_files;
@@ -97,8 +98,7 @@ impl GitRepository {
         let found: BTreeSet<String> = self.entries.iter().filter_map(folder_of).collect();
         let is_inside = |folder: &str| {
             found.iter().any(|other| {
-                other != folder
-                    && (other.is_empty() || folder.starts_with(&format!("{other}/")))
+                other != folder && (other.is_empty() || folder.starts_with(&format!("{other}/")))
             })
         };
         found.iter().filter(|folder| !is_inside(folder)).cloned().collect()
@@ -112,7 +112,11 @@ impl GitRepository {
         let limits = self.options.limits;
         if entries.len() > limits.skill_files {
             let what = format!("The skill in `{folder}`");
-            return Err(GitError::TooLarge { what, limit: limits.skill_files as u64, unit: "files" });
+            return Err(GitError::TooLarge {
+                what,
+                limit: limits.skill_files as u64,
+                unit: "files",
+            });
         }
         let wanted: BTreeSet<&str> = entries.values().map(|entry| entry.object.as_str()).collect();
         let blobs = self.blobs(&wanted, folder).await?;
@@ -129,7 +133,8 @@ impl GitRepository {
             if bytes.starts_with(LARGE_FILE_BEGINNING) {
                 return Err(GitError::LargeFile(path.clone()));
             }
-            left = left.checked_sub(bytes.len() as u64).ok_or_else(|| too_many_bytes(self, folder))?;
+            left =
+                left.checked_sub(bytes.len() as u64).ok_or_else(|| too_many_bytes(self, folder))?;
             files.push((path.clone(), bytes));
         }
         Ok(files)
@@ -237,7 +242,8 @@ fn linked<'a>(
     target: &[u8],
     entries: &BTreeMap<RelPath, &'a TreeEntry>,
 ) -> Result<&'a TreeEntry, GitError> {
-    let shown = String::from_utf8_lossy(&target[..target.len().min(200)]).escape_debug().to_string();
+    let shown =
+        String::from_utf8_lossy(&target[..target.len().min(200)]).escape_debug().to_string();
     let refused = || GitError::Link { path: link.clone(), target: shown.clone() };
     if target.len() > MAX_LINK_BYTES || target.starts_with(b"/") {
         return Err(refused());

@@ -71,7 +71,8 @@ async fn a_skill_is_read_at_a_ref_with_its_commit() {
     repository.git(&["tag", "v1"]);
     repository.write("skills/refunds/a.txt", "new").write("second/SKILL.md", SKILL);
     let new = repository.commit();
-    for (reference, commit, text) in [("v1", &old, "old"), ("main", &new, "new"), (&new, &new, "new")]
+    for (reference, commit, text) in
+        [("v1", &old, "old"), ("main", &new, "new"), (&new, &new, "new")]
     {
         let fetched = repository.fetch(reference).await.unwrap();
         assert_eq!(fetched.commit().as_str(), commit);
@@ -91,7 +92,8 @@ async fn only_the_files_of_the_skill_are_fetched_where_the_server_can_filter() {
     repository.git(&["config", "uploadpack.allowFilter", "true"]);
     repository.git(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
     // Random bytes do not compress, so that the bound would be passed if they were fetched.
-    let noise: Vec<u8> = (0..400_000_u32).map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes()[1]).collect();
+    let noise: Vec<u8> =
+        (0..400_000_u32).map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes()[1]).collect();
     repository.write("skills/refunds/SKILL.md", SKILL).write("large.bin", &noise);
     repository.commit();
     let options = options().limits(GitLimits::default().repository_bytes(150_000));

@@ -141,7 +141,8 @@ mod tests {
         let bytes = Some(("a\n".into(), "b\n".into()));
         let first = describe(&changed[0], bytes, &mut room);
         assert_eq!(first.text.as_deref(), Some("@@ -1 +1 @@\n-a\n+b\n"));
-        let rest: Vec<_> = changed[1..].iter().map(|file| describe(file, None, &mut room)).collect();
+        let rest: Vec<_> =
+            changed[1..].iter().map(|file| describe(file, None, &mut room)).collect();
         assert_eq!((rest[0].path.as_str(), rest[0].change.as_str()), ("gone", "removed"));
         assert_eq!((rest[1].path.as_str(), rest[1].change.as_str()), ("new", "added"));
         assert_eq!(changed.len(), 3);

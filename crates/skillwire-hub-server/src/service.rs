@@ -49,7 +49,8 @@ impl HubService {
         };
         let (head, body) = response.into_parts();
         // Answers of the API are made in memory, so that collecting one does not wait.
-        let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+        let body =
+            body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         let body = if body.is_empty() { Vec::new() } else { vec![body] };
         Response::from_parts(head, ResponseBody::ready(body))
     }

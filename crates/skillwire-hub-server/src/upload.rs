@@ -71,7 +71,8 @@ impl Uploads {
         let mut received = Vec::new();
         while let Some(piece) = timeout_at(deadline, pieces.next()).await.map_err(late)? {
             let piece = piece.map_err(|_| {
-                ProblemKind::Incomplete.because("The connection ended before the upload was complete.")
+                ProblemKind::Incomplete
+                    .because("The connection ended before the upload was complete.")
             })?;
             if (received.len() + piece.len()) as u64 > MAX_UPLOAD_BYTES {
                 return Err(too_large());
@@ -97,7 +98,10 @@ fn claimed_digest(headers: &HeaderMap) -> Result<Option<Digest>, Problem> {
     };
     let Some(value) = headers.get(CONTENT_DIGEST) else { return Ok(None) };
     let value = value.to_str().map_err(|_| malformed())?;
-    let text = value.split(',').map(str::trim).find_map(|member| member.strip_prefix("sha-256=:")?.strip_suffix(':'));
+    let text = value
+        .split(',')
+        .map(str::trim)
+        .find_map(|member| member.strip_prefix("sha-256=:")?.strip_suffix(':'));
     let bytes = STANDARD.decode(text.ok_or_else(malformed)?).map_err(|_| malformed())?;
     let bytes: [u8; 32] = bytes.try_into().map_err(|_| malformed())?;
     Ok(Some(Digest::from_bytes(bytes)))
@@ -122,10 +126,8 @@ pub(crate) fn check(archive: &[u8], name: &SkillName) -> Result<CheckedSkill, Pr
             .because(format!("The archive cannot be used: {refused}."))
             .coded(refused.reason().code())
     })?;
-    let mut files: Vec<(RelPath, Bytes)> = unpacked
-        .into_iter()
-        .map(|file| (file.path, Bytes::from(file.bytes)))
-        .collect();
+    let mut files: Vec<(RelPath, Bytes)> =
+        unpacked.into_iter().map(|file| (file.path, Bytes::from(file.bytes))).collect();
     files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     let frontmatter = checked_frontmatter(&files, name)?;
     let metadata = frontmatter.fields().get("metadata");
@@ -139,8 +141,12 @@ pub(crate) fn check(archive: &[u8], name: &SkillName) -> Result<CheckedSkill, Pr
 }
 
 /// Checks the files with the rules by which every server of this program reads skills.
-fn checked_frontmatter(files: &[(RelPath, Bytes)], name: &SkillName) -> Result<Frontmatter, Problem> {
-    let invalid = |detail: String, code: &str| ProblemKind::InvalidSkill.because(detail).coded(code);
+fn checked_frontmatter(
+    files: &[(RelPath, Bytes)],
+    name: &SkillName,
+) -> Result<Frontmatter, Problem> {
+    let invalid =
+        |detail: String, code: &str| ProblemKind::InvalidSkill.because(detail).coded(code);
     let named = files.iter().map(|(path, bytes)| (path.as_str(), bytes.clone()));
     let inspected = inspect_files("upload", name.as_str(), named);
     if inspected.len() > 1 {
@@ -157,7 +163,8 @@ fn checked_frontmatter(files: &[(RelPath, Bytes)], name: &SkillName) -> Result<F
         return Err(invalid(reasons.join(" "), "invalid-skill"));
     };
     if skill.name() != name.as_str() {
-        let detail = "The skill is published under another name than its `SKILL.md` has.".to_owned();
+        let detail =
+            "The skill is published under another name than its `SKILL.md` has.".to_owned();
         return Err(invalid(detail, "name-differs").compared(name.as_str(), skill.name()));
     }
     let served = match &skill.content {

@@ -10,6 +10,8 @@ fn the_committed_document_is_the_one_that_the_code_makes() {
     if made != committed {
         let new = path.with_extension("json.new");
         std::fs::write(&new, &made).expect("the new document can be written");
-        panic!("`docs/hub-openapi.json` is out of date; replace it with `docs/hub-openapi.json.new`");
+        panic!(
+            "`docs/hub-openapi.json` is out of date; replace it with `docs/hub-openapi.json.new`"
+        );
     }
 }

@@ -34,8 +34,8 @@ pub use skillwire_macros::embed_skills;
 pub use skillwire_catalog::{Catalog, Refreshed, SnapshotOptions, ViewId};
 pub use skillwire_core::Strictness;
 pub use skillwire_engine::{
-    CacheScope, Caller, Config, Engine, EngineBuilder, Icon, ServerIdentity, dialect, metrics::Metrics,
-    offer,
+    CacheScope, Caller, Config, Engine, EngineBuilder, Icon, ServerIdentity, dialect,
+    metrics::Metrics, offer,
 };
 pub use skillwire_source::{
     EmbeddedSkill, FetchSkill, OnDemandSource, PathPatterns, ScanRequest, SkillGenerator,

@@ -42,7 +42,10 @@ pub(crate) async fn promote(
             return Err(Refusal::NotPromotable { skill, version, state: record.state }.into());
         }
     } else {
-        state.store.promote(caller, &VersionRef::new(id.clone(), version.clone()), &channel).await?;
+        state
+            .store
+            .promote(caller, &VersionRef::new(id.clone(), version.clone()), &channel)
+            .await?;
         state.settle().await;
     }
     Ok(json(&ChannelMoved {

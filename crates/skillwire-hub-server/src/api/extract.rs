@@ -63,9 +63,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Self::Rejection> {
-        let bytes = axum::body::to_bytes(request.into_body(), MAX_JSON_BYTES).await.map_err(|_| {
-            ProblemKind::TooLarge.because("The body is incomplete, or larger than 64 KiB.")
-        })?;
+        let bytes =
+            axum::body::to_bytes(request.into_body(), MAX_JSON_BYTES).await.map_err(|_| {
+                ProblemKind::TooLarge.because("The body is incomplete, or larger than 64 KiB.")
+            })?;
         let bytes: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
         serde_json::from_slice(bytes).map(Self).map_err(|error| malformed(&error.to_string()))
     }
@@ -95,10 +96,7 @@ impl Paging {
 }
 
 /// Turns a page of the store into one of the API.
-pub(crate) fn page_of<T, U>(
-    page: skillwire_hub::Page<T>,
-    make: impl FnMut(T) -> U,
-) -> Page<U> {
+pub(crate) fn page_of<T, U>(page: skillwire_hub::Page<T>, make: impl FnMut(T) -> U) -> Page<U> {
     let next = page.next.map(|cursor| cursor.to_string());
     Page { items: page.items.into_iter().map(make).collect(), next }
 }

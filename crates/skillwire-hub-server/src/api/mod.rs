@@ -91,12 +91,15 @@ pub(crate) fn router(state: Arc<ApiState>) -> Router {
         .route("/openapi.json", get(hub::document))
         .route("/namespaces", get(namespaces::list).post(namespaces::create))
         .route("/namespaces/{namespace}", get(namespaces::show))
-        .route("/namespaces/{namespace}/grants", put(namespaces::grant).delete(namespaces::withdraw))
         .route(
-            "/namespaces/{namespace}/publishers",
-            get(publishers::list).post(publishers::trust),
+            "/namespaces/{namespace}/grants",
+            put(namespaces::grant).delete(namespaces::withdraw),
         )
-        .route("/namespaces/{namespace}/publishers/{id}", axum::routing::delete(publishers::distrust))
+        .route("/namespaces/{namespace}/publishers", get(publishers::list).post(publishers::trust))
+        .route(
+            "/namespaces/{namespace}/publishers/{id}",
+            axum::routing::delete(publishers::distrust),
+        )
         .route("/skills", get(skills::list))
         .route("/skills/{namespace}/{name}", get(skills::show))
         .route("/skills/{namespace}/{name}/versions", get(skills::versions).post(publish::publish))
@@ -118,7 +121,8 @@ pub(crate) fn router(state: Arc<ApiState>) -> Router {
 }
 
 async fn unknown() -> Problem {
-    ProblemKind::NotFound.because("The API has no such address. `/api/v1/openapi.json` has all of them.")
+    ProblemKind::NotFound
+        .because("The API has no such address. `/api/v1/openapi.json` has all of them.")
 }
 
 async fn not_allowed() -> Problem {

@@ -14,7 +14,8 @@ use super::{
 
 fn info(namespace: &Namespace) -> NamespaceInfo {
     let grants = namespace.grants.iter().flat_map(|(subject, roles)| {
-        let grant = |role: &Role| GrantInfo { subject: subject.to_string(), role: role.to_string() };
+        let grant =
+            |role: &Role| GrantInfo { subject: subject.to_string(), role: role.to_string() };
         roles.iter().map(grant).collect::<Vec<_>>()
     });
     NamespaceInfo {

@@ -41,7 +41,7 @@ use super::{
         tokens::revoke,
         audit::list,
     ),
-    components(schemas(Problem, types::NewState, types::NewPublisher)),
+    components(schemas(Problem, types::NewState, types::NewPublisher))
 )]
 struct HubApiDocument;
 

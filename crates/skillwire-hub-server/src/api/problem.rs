@@ -136,7 +136,11 @@ impl Problem {
 
     /// Adds what was expected and what came.
     #[must_use]
-    pub(crate) fn compared(mut self, expected: impl Into<String>, actual: impl Into<String>) -> Self {
+    pub(crate) fn compared(
+        mut self,
+        expected: impl Into<String>,
+        actual: impl Into<String>,
+    ) -> Self {
         let compared = Compared { expected: expected.into(), actual: actual.into() };
         self.compared = Some(Box::new(compared));
         self

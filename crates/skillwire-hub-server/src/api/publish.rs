@@ -109,7 +109,8 @@ pub(crate) async fn publish(
         Some(from) if !published.existing => {
             let old = state.version(&sender.caller, &id, &from).await?;
             let bytes = files.iter().map(|file| file.digest).zip(checked.files);
-            let unstored: BTreeMap<_, _> = bytes.map(|(digest, (_, bytes))| (digest, bytes)).collect();
+            let unstored: BTreeMap<_, _> =
+                bytes.map(|(digest, (_, bytes))| (digest, bytes)).collect();
             let files = compare(&state.store, &old.files, &files, &unstored).await?;
             let to = published.version.version.to_string();
             Some(VersionDiff { from: from.to_string(), to, files })

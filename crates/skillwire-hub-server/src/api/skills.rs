@@ -165,7 +165,8 @@ pub(crate) async fn file(
     let record = state.version(&sender.caller, &id, &version).await?;
     refuse_revoked(&record)?;
     let file = record.files.iter().find(|file| file.path.as_str() == path);
-    let file = file.ok_or_else(|| ProblemKind::NotFound.because("The version has no such file."))?;
+    let file =
+        file.ok_or_else(|| ProblemKind::NotFound.because("The version has no such file."))?;
     let bytes = state.store.read_blob(&file.digest, file.size).await?;
     let media_type = media_type::of(file.path.file_name(), &bytes);
     let mut response = Response::new(bytes.into());

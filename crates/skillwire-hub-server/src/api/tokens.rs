@@ -67,9 +67,8 @@ pub(crate) async fn create(
     let namespaces = new.namespaces.iter().map(|name| NamespaceName::parse(name));
     let namespaces: BTreeSet<_> =
         namespaces.collect::<Result<_, _>>().map_err(|error| malformed(&error))?;
-    let expires = new.days.map(|days| {
-        state.store.now().plus(Duration::from_hours(24).saturating_mul(days))
-    });
+    let expires =
+        new.days.map(|days| state.store.now().plus(Duration::from_hours(24).saturating_mul(days)));
     let mut wanted = skillwire_hub_store::NewToken::new(new.name, subject)
         .with_namespaces((!namespaces.is_empty()).then_some(namespaces))
         .with_end(expires);

@@ -53,7 +53,10 @@ pub(crate) struct IssuerKey {
 
 #[derive(Debug, Clone)]
 enum PublicKey {
-    Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
+    Rsa {
+        modulus: Vec<u8>,
+        exponent: Vec<u8>,
+    },
     /// A point of P-256 in its uncompressed form.
     P256(Vec<u8>),
 }
@@ -296,7 +299,10 @@ mod tests {
             claims[name] = value;
             check(&issuer.sign(&header, &claims), &keys).unwrap_err()
         };
-        assert_eq!(with("iss", "https://evil.example".into()), InvalidJwt::Issuer("https://evil.example".into()));
+        assert_eq!(
+            with("iss", "https://evil.example".into()),
+            InvalidJwt::Issuer("https://evil.example".into())
+        );
         assert_eq!(with("aud", "other".into()), InvalidJwt::Audience("hub".into()));
         assert_eq!(with("exp", 999_000.into()), InvalidJwt::Time);
         assert_eq!(with("exp", Value::Null), InvalidJwt::Time);

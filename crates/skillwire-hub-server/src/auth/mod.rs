@@ -81,8 +81,10 @@ impl Authenticator {
             return Err(unauthorized(InvalidJwt::Issuer(issuer)));
         }
         let claims = self.verified(token, jwt, &issuer).await?;
-        let meant: Vec<_> =
-            publishers.into_iter().filter(|publisher| publisher.matches(&issuer, &claims)).collect();
+        let meant: Vec<_> = publishers
+            .into_iter()
+            .filter(|publisher| publisher.matches(&issuer, &claims))
+            .collect();
         let Some(first) = meant.first() else {
             let detail = "The token is valid, but no namespace trusts a workflow with its claims.";
             return Err(ProblemKind::Unauthorized.because(detail));
@@ -104,7 +106,8 @@ impl Authenticator {
     ) -> Result<Map<String, Value>, Problem> {
         let unavailable = |error: issuer_keys::KeysUnavailable| {
             tracing::warn!(issuer, %error, "the keys of an issuer cannot be had");
-            ProblemKind::Unavailable.because("The keys of the token's issuer cannot be fetched now.")
+            ProblemKind::Unavailable
+                .because("The keys of the token's issuer cannot be fetched now.")
         };
         let expected = Expected { issuer, audience: &self.audience, now: SystemTime::now() };
         let known = self.issuer(issuer)?;

@@ -5,10 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use parking_lot::Mutex;
 use skillwire_hub::{ChannelName, PageRequest, SkillId};
 use skillwire_hub_store::{HubStore, ServedVersion, StoreError};
-use skillwire_server::{
-    BuildError, ScanRequest, Skills,
-    http::HttpService,
-};
+use skillwire_server::{BuildError, ScanRequest, Skills, http::HttpService};
 use skillwire_source::{FileStore, Skill};
 use tokio::{sync::RwLock, task::JoinHandle};
 
@@ -90,7 +87,8 @@ impl ServedChannel {
             let page = self.store.served_page(&self.name, &request).await?;
             let ids = page.items.iter().map(|served| served.id.clone());
             found.extend(ids);
-            self.source.set(page.items.iter().map(|served| (served.id.to_string(), self.made(served))));
+            self.source
+                .set(page.items.iter().map(|served| (served.id.to_string(), self.made(served))));
             match page.next {
                 Some(next) => request = request.after(Some(next)),
                 None => break,

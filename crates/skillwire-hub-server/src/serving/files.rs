@@ -35,7 +35,7 @@ impl std::fmt::Debug for VersionFiles {
 impl FileStore for VersionFiles {
     fn read(&self, _: &RelPath, _: u64) -> Result<Bytes, FileStoreError> {
         // Callers of a store with remote access use that instead.
-        Err(FileStoreError::Failed("the bytes are in the store of the hub".to_owned()))
+        Err(FileStoreError::failed("the bytes are in the store of the hub"))
     }
 
     fn remote(&self) -> Option<&dyn RemoteFiles> {
@@ -55,7 +55,7 @@ impl RemoteFiles for VersionFiles {
                     tracing::error!(%digest, "a stored file was changed and is not served");
                     FileStoreError::Changed
                 }
-                other => FileStoreError::Failed(other.to_string()),
+                other => FileStoreError::failed(other),
             })
         })
     }

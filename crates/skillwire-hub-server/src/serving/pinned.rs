@@ -138,7 +138,8 @@ impl SkillLookup for PinnedVersions {
         let root = segments.get(..SEGMENTS).filter(|_| segments.len() > SEGMENTS)?;
         let path = SkillPath::parse(&root.join("/")).ok()?;
         let skill = SkillUri::new(&Scheme::default(), &path);
-        (uri.scheme() == Scheme::default().as_str() && version_of(&skill).is_some()).then_some(skill)
+        (uri.scheme() == Scheme::default().as_str() && version_of(&skill).is_some())
+            .then_some(skill)
     }
 }
 

@@ -19,8 +19,7 @@ use tokio::sync::{Mutex, RwLock};
 use super::{channel::ServedChannel, freshness::Freshness, views::CallerViews};
 
 /// Makes the tools of one channel from its catalogue.
-pub type MakeOffers =
-    Arc<dyn Fn(&Arc<Catalog>) -> Result<Offers, DuplicateTool> + Send + Sync>;
+pub type MakeOffers = Arc<dyn Fn(&Arc<Catalog>) -> Result<Offers, DuplicateTool> + Send + Sync>;
 
 /// The most events that are read at once.
 const EVENTS: u32 = 1_000;
@@ -92,7 +91,9 @@ impl ServingOptions {
 
 impl std::fmt::Debug for ServingOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServingOptions").field("stale_limit", &self.stale_limit).finish_non_exhaustive()
+        f.debug_struct("ServingOptions")
+            .field("stale_limit", &self.stale_limit)
+            .finish_non_exhaustive()
     }
 }
 
@@ -158,7 +159,8 @@ impl Work {
                 HubChange::ChannelMoved { skill, channel, .. } => {
                     work.moved.entry(channel.clone()).or_default().insert(skill.clone());
                 }
-                HubChange::VersionChanged { skill, .. } | HubChange::VersionPurged { skill, .. } => {
+                HubChange::VersionChanged { skill, .. }
+                | HubChange::VersionPurged { skill, .. } => {
                     work.changed.insert(skill.clone());
                 }
                 HubChange::NamespaceChanged { .. } | HubChange::TokenChanged { .. } => {
@@ -311,16 +313,17 @@ impl Replica {
     }
 
     /// Begins to serve a channel, unless it is served already.
-    async fn add_channel(
-        &self,
-        name: &ChannelName,
-        views: &CallerViews,
-    ) -> Result<(), StartError> {
+    async fn add_channel(&self, name: &ChannelName, views: &CallerViews) -> Result<(), StartError> {
         if self.channels.load().contains_key(name) {
             return Ok(());
         }
-        let channel =
-            ServedChannel::start(name.clone(), self.store.clone(), &self.applying, &self.options, views)?;
+        let channel = ServedChannel::start(
+            name.clone(),
+            self.store.clone(),
+            &self.applying,
+            &self.options,
+            views,
+        )?;
         channel.load().await?;
         let mut channels = Channels::clone(&self.channels.load());
         channels.insert(name.clone(), Arc::new(channel));

@@ -83,9 +83,7 @@ pub(crate) fn uri_of(served: &ServedVersion, at: ServedAt) -> Option<SkillUri> {
     let version = served.version.to_string();
     let path = match at {
         ServedAt::Channel => SkillPath::new([namespace.as_str()], name.clone()),
-        ServedAt::Pinned => {
-            SkillPath::new([namespace.as_str(), PINNED, &version], name.clone())
-        }
+        ServedAt::Pinned => SkillPath::new([namespace.as_str(), PINNED, &version], name.clone()),
     };
     Some(SkillUri::new(&Scheme::default(), &path.ok()?))
 }
@@ -107,9 +105,8 @@ pub(crate) fn skill_of(
     let uri = uri_of(served, at).ok_or_else(|| unreadable("it has no URI".to_owned()))?;
     let file = |file: &VersionFile| {
         let stored = entry.types.get(file.path.as_str());
-        let known = stored.and_then(|stored| {
-            BY_CONTENT.into_iter().find(|known| *known == stored.as_str())
-        });
+        let known = stored
+            .and_then(|stored| BY_CONTENT.into_iter().find(|known| *known == stored.as_str()));
         let media_type = known.unwrap_or_else(|| by_name(&file.path));
         FileRecord { path: file.path.clone(), digest: file.digest, size: file.size, media_type }
     };

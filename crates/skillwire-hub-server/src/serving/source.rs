@@ -24,7 +24,9 @@ struct SourceState {
 
 impl std::fmt::Debug for SourceState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SourceState").field("unreported", &self.unreported.len()).finish_non_exhaustive()
+        f.debug_struct("SourceState")
+            .field("unreported", &self.unreported.len())
+            .finish_non_exhaustive()
     }
 }
 

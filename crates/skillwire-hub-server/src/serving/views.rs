@@ -25,7 +25,11 @@ impl CallerViews {
         let callers = valid.map(|(record, hash)| {
             // The name is shown in logs; the number tells two tokens of one subject apart.
             let name = format!("{}#{}", record.subject, record.id);
-            (name, Digest::from_bytes(*hash.digest().as_bytes()), visible(&record.caller(), namespaces))
+            (
+                name,
+                Digest::from_bytes(*hash.digest().as_bytes()),
+                visible(&record.caller(), namespaces),
+            )
         });
         let mut callers: Vec<_> = callers.collect();
         let anonymous = Caller::anonymous();

@@ -11,9 +11,9 @@ mod environment;
 mod execution;
 #[cfg(feature = "host")]
 mod host;
+mod http;
 #[cfg(feature = "hub")]
 pub(crate) mod hub;
-mod http;
 mod identity;
 mod named;
 mod reading;

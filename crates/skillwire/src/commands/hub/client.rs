@@ -103,8 +103,9 @@ impl HubClient {
         path: &str,
         body: &impl Serialize,
     ) -> Result<Answer<T>, Failure> {
-        let body = serde_json::to_vec(body)
-            .map_err(|error| Failure::new(Exit::Internal, "A request could not be written.").because(error))?;
+        let body = serde_json::to_vec(body).map_err(|error| {
+            Failure::new(Exit::Internal, "A request could not be written.").because(error)
+        })?;
         let json = (http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         self.send(method, path, &[json], body.into()).await
     }
@@ -121,7 +122,8 @@ impl HubClient {
             let joint = if path.contains('?') { '&' } else { '?' };
             let limit = (most - items.len()).min(1_000);
             let after = cursor.as_deref().map(|c| format!("&cursor={c}")).unwrap_or_default();
-            let page: Page<T> = self.get(&format!("{path}{joint}limit={limit}{after}")).await?.value;
+            let page: Page<T> =
+                self.get(&format!("{path}{joint}limit={limit}{after}")).await?.value;
             items.extend(page.items);
             match page.next {
                 Some(next) if items.len() < most => cursor = Some(next),

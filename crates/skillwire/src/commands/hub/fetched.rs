@@ -78,8 +78,11 @@ fn target(from: &str) -> Result<(ServerLabel, ServerConfig), Failure> {
     };
     if !is_url(from) {
         let unknown = || {
-            Failure::new(Exit::NotFound, format!("There is no folder and no server `{}`.", printable(from)))
-                .hint("`skillwire server list` shows the labels.")
+            Failure::new(
+                Exit::NotFound,
+                format!("There is no folder and no server `{}`.", printable(from)),
+            )
+            .hint("`skillwire server list` shows the labels.")
         };
         let label = ServerLabel::parse(from).map_err(|_| unknown())?;
         let configured = HostSettings::resolve()?.servers().load();

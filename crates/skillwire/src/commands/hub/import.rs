@@ -36,7 +36,10 @@ pub(super) fn run(args: &HubImportArgs) -> Outcome {
         let found = find(args).await?;
         if found.skills.is_empty() {
             let from = printable(&args.from);
-            return Err(Failure::new(Exit::Findings, format!("`{from}` holds no skill that can be served.")));
+            return Err(Failure::new(
+                Exit::Findings,
+                format!("`{from}` holds no skill that can be served."),
+            ));
         }
         let wish = Wish {
             namespace: &args.namespace,
@@ -132,10 +135,12 @@ fn of_folder(folder: &str) -> Result<Vec<PackedSkill>, Failure> {
 async fn of_repository(url: &GitUrl, reference: Option<&str>) -> Result<FoundSkills, Failure> {
     let reference = match reference {
         None => GitRef::head(),
-        Some(text) => GitRef::parse(text)
-            .map_err(|error| Failure::usage(format!("`--ref {text}` cannot be used: it {error}.")))?,
+        Some(text) => GitRef::parse(text).map_err(|error| {
+            Failure::usage(format!("`--ref {text}` cannot be used: it {error}."))
+        })?,
     };
-    let failed = |error| Failure::new(Exit::Unreachable, format!("{url} cannot be read.")).because(error);
+    let failed =
+        |error| Failure::new(Exit::Unreachable, format!("{url} cannot be read.")).because(error);
     let mut options = GitOptions::default().local(true).user_configuration(true);
     for name in ["PATH", "HOME", "SSH_AUTH_SOCK", "XDG_CONFIG_HOME"] {
         if let Some(value) = variable(name) {

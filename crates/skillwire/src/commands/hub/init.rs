@@ -40,7 +40,10 @@ pub(super) fn run(args: &HubInitArgs) -> Outcome {
         let dir = args.dir.display();
         match token {
             Some(token) => {
-                writeln!(out, "Made a hub in `{dir}`. Its first token may do everything, and is shown once:")?;
+                writeln!(
+                    out,
+                    "Made a hub in `{dir}`. Its first token may do everything, and is shown once:"
+                )?;
                 writeln!(out, "{token}")?;
             }
             None => writeln!(out, "`{dir}` holds a hub already; nothing was changed.")?,

@@ -12,13 +12,8 @@ use skillwire_trust::ServerLabel;
 
 use super::client::{HubClient, is_url};
 use crate::{
-    args::LoginArgs,
-    commands::Outcome,
-    exit::Exit,
-    failure::Failure,
-    prose, regular_file, report, session,
-    settings::HostSettings,
-    terminal,
+    args::LoginArgs, commands::Outcome, exit::Exit, failure::Failure, prose, regular_file, report,
+    session, settings::HostSettings, terminal,
 };
 
 /// The largest token that is read.
@@ -110,9 +105,8 @@ fn label(url: &str) -> Result<ServerLabel, Failure> {
         if c.is_ascii_alphanumeric() || ".-".contains(c) { c } else { '_' }
     };
     let text: String = place.chars().take(60).map(plain).collect();
-    ServerLabel::parse(&format!("at-{text}")).map_err(|error| {
-        Failure::usage(format!("`{url}` is not the URL of a hub.")).because(error)
-    })
+    ServerLabel::parse(&format!("at-{text}"))
+        .map_err(|error| Failure::usage(format!("`{url}` is not the URL of a hub.")).because(error))
 }
 
 /// Reads the token from a file, from the terminal, or from standard input.

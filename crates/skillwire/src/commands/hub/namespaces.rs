@@ -60,7 +60,11 @@ fn show(namespace: &NamespaceInfo) -> Result<(), Failure> {
     let skills = counted(usize::try_from(namespace.skills).unwrap_or(usize::MAX), "skill");
     let rules = [(namespace.protected, ", protected"), (namespace.review, ", reviewed")];
     let rules: String = rules.iter().filter(|(set, _)| *set).map(|(_, word)| *word).collect();
-    writeln!(out, "{STRONG}{}{STRONG:#}  {skills}, {} bytes{rules}", namespace.name, namespace.bytes)?;
+    writeln!(
+        out,
+        "{STRONG}{}{STRONG:#}  {skills}, {} bytes{rules}",
+        namespace.name, namespace.bytes
+    )?;
     for GrantInfo { subject, role } in &namespace.grants {
         writeln!(out, "  {role}  {}", printable(subject))?;
     }
@@ -101,7 +105,10 @@ pub(super) fn trust(args: &HubNamespaceTrustArgs) -> Outcome {
         } else {
             let subject = printable(&trusted.value.subject);
             let namespace = &trusted.value.namespace;
-            writeln!(prose::stdout(), "Such workflows may publish into `{namespace}` as `{subject}`.")?;
+            writeln!(
+                prose::stdout(),
+                "Such workflows may publish into `{namespace}` as `{subject}`."
+            )?;
         }
         Ok(Exit::Ok)
     })

@@ -44,11 +44,8 @@ pub(super) struct Wish<'a> {
 pub(in crate::commands) fn run(args: &PublishArgs) -> Outcome {
     let skill = one_skill::read(&args.path, &ReadingArgs::default())?;
     let packed = PackedSkill::of(&skill)?;
-    let wish = Wish {
-        namespace: &args.namespace,
-        version: args.version.as_deref(),
-        ..Wish::default()
-    };
+    let wish =
+        Wish { namespace: &args.namespace, version: args.version.as_deref(), ..Wish::default() };
     with_hub(&args.target, async |hub| {
         let planned = packed.send(hub, &wish, true).await?;
         // If the same bytes are there, the second request would change nothing.
@@ -59,7 +56,8 @@ pub(in crate::commands) fn run(args: &PublishArgs) -> Outcome {
             show_plan(&planned.value)?;
             let question = format!(
                 "Publish {}@{} to {}?",
-                planned.value.version.skill, planned.value.version.version,
+                planned.value.version.skill,
+                planned.value.version.version,
                 hub.place()
             );
             match terminal::agrees(&question) {
@@ -90,8 +88,9 @@ impl PackedSkill {
 
     /// Packs files.
     pub(super) fn new(name: &str, files: &[(RelPath, Bytes)]) -> Result<Self, Failure> {
-        let archive = pack(ArchiveFormat::TarGz, files.iter().map(|(path, bytes)| (path, &bytes[..])))
-            .map_err(|error| packing::not_packed(name, error))?;
+        let archive =
+            pack(ArchiveFormat::TarGz, files.iter().map(|(path, bytes)| (path, &bytes[..])))
+                .map_err(|error| packing::not_packed(name, error))?;
         let identified =
             files.iter().map(|(path, bytes)| (path.clone(), Digest::of(bytes), bytes.len() as u64));
         let content = ContentId::of(identified).map_err(|error| {
@@ -159,7 +158,13 @@ fn show_plan(planned: &Published) -> Result<(), Failure> {
     match &planned.changes {
         None => {
             let files = version.files.as_ref().map_or(0, Vec::len);
-            writeln!(err, "{STRONG}{}@{}{STRONG:#} is new, with {}.", version.skill, version.version, counted(files, "file"))?;
+            writeln!(
+                err,
+                "{STRONG}{}@{}{STRONG:#} is new, with {}.",
+                version.skill,
+                version.version,
+                counted(files, "file")
+            )?;
         }
         Some(VersionDiff { files, from, .. }) if files.is_empty() => {
             writeln!(err, "No file differs from version {from}.")?;
@@ -167,7 +172,11 @@ fn show_plan(planned: &Published) -> Result<(), Failure> {
         Some(diff) => show_diff(&mut anstream::stderr().lock(), diff)?,
     }
     if let Some(conflict) = &planned.waits {
-        writeln!(err, "The name {}, so an administrator has to approve it.", report::printable(conflict))?;
+        writeln!(
+            err,
+            "The name {}, so an administrator has to approve it.",
+            report::printable(conflict)
+        )?;
     }
     Ok(())
 }
@@ -190,7 +199,10 @@ fn show(published: &Answer<Published>, json: bool) -> Outcome {
     }
     writeln!(out, "{}", version.content)?;
     if version.state == "quarantined" && !dry_run {
-        writeln!(prose::stderr(), "A reviewer lets it be served with `skillwire hub approve {name} --reason ...`.")?;
+        writeln!(
+            prose::stderr(),
+            "A reviewer lets it be served with `skillwire hub approve {name} --reason ...`."
+        )?;
     }
     Ok(Exit::Ok)
 }

@@ -57,8 +57,17 @@ pub(super) fn list(args: &HubListArgs) -> Outcome {
                 format!("{} {}{note}", channel.channel, channel.version)
             };
             let channels: Vec<String> = skill.channels.iter().map(channel).collect();
-            let channels = if channels.is_empty() { "no version is served".to_owned() } else { channels.join(", ") };
-            writeln!(out, "{STRONG}{}{STRONG:#}  {}", printable(&skill.skill), printable(&channels))?;
+            let channels = if channels.is_empty() {
+                "no version is served".to_owned()
+            } else {
+                channels.join(", ")
+            };
+            writeln!(
+                out,
+                "{STRONG}{}{STRONG:#}  {}",
+                printable(&skill.skill),
+                printable(&channels)
+            )?;
         }
         if skills.is_empty() {
             writeln!(prose::stderr(), "The hub shows you no skill.")?;
@@ -85,8 +94,10 @@ pub(super) fn versions(args: &HubVersionsArgs) -> Outcome {
 
 /// Prints a version in one line, with its content in another.
 pub(super) fn show_version(out: &mut impl Write, version: &VersionInfo) -> std::io::Result<()> {
-    let VersionInfo { version: number, state, publisher, published, channels, reason, .. } = version;
-    let channels = if channels.is_empty() { String::new() } else { format!(" [{}]", channels.join(", ")) };
+    let VersionInfo { version: number, state, publisher, published, channels, reason, .. } =
+        version;
+    let channels =
+        if channels.is_empty() { String::new() } else { format!(" [{}]", channels.join(", ")) };
     let reason = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
     let line = format!("{state}{reason}  {published} by {publisher}{channels}");
     writeln!(out, "{STRONG}{}{STRONG:#}  {}", printable(number), printable(&line))?;
@@ -137,7 +148,9 @@ pub(super) fn audit(args: &HubAuditArgs) -> Outcome {
             ("target", args.skill.as_deref()),
             ("actor", args.actor.as_deref()),
         ];
-        let given = filters.iter().filter_map(|(name, value)| Some(format!("{name}={}", encoded((*value)?))));
+        let given = filters
+            .iter()
+            .filter_map(|(name, value)| Some(format!("{name}={}", encoded((*value)?))));
         let path = format!("/audit?{}", given.collect::<Vec<_>>().join("&"));
         let events: Vec<AuditEvent> = hub.list(path.trim_end_matches('?'), args.limit).await?;
         if args.target.json {

@@ -62,9 +62,9 @@ async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
             "Tokens cross the network unencrypted unless a proxy with TLS stands in front of the hub."
         );
     }
-    let threads = args.threads.unwrap_or_else(|| {
-        std::thread::available_parallelism().map_or(1, NonZero::get)
-    });
+    let threads = args
+        .threads
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get));
     let workers = Workers::start(threads).map_err(|error| {
         Failure::new(Exit::Internal, "Threads could not be started.").because(error)
     })?;
@@ -83,10 +83,13 @@ async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
 
 fn address(args: &HubServeArgs, file: &HubFile) -> Result<std::net::SocketAddr, Failure> {
     let typed = args.listen.as_deref().map(str::parse::<HttpAddress>).transpose();
-    let typed = typed.map_err(|reason| Failure::usage(format!("`--listen` cannot be used: {reason}.")))?;
+    let typed =
+        typed.map_err(|reason| Failure::usage(format!("`--listen` cannot be used: {reason}.")))?;
     let usual = USUAL_ADDRESS.parse::<HttpAddress>().ok();
     let chosen = typed.or(file.listen).or(usual);
-    chosen.map(|address| address.0).ok_or_else(|| Failure::usage("There is no address to listen on."))
+    chosen
+        .map(|address| address.0)
+        .ok_or_else(|| Failure::usage("There is no address to listen on."))
 }
 
 fn options(args: &HubServeArgs, file: &HubFile) -> Result<ServingOptions, Failure> {

@@ -73,7 +73,10 @@ async fn versions_come_from_the_command_the_metadata_or_the_next_patch() {
     let taken = ["publish", "refunds", "--namespace", "acme", "--yes", "--version", "3.0.0"];
     hub.run(&taken).await.assert_refused(8, "versions never change");
     let diff = hub.run(&["hub", "diff", "acme/refunds", "2.1.1", "3.0.0", "--json"]).await.json();
-    assert_eq!((&diff["files"][0]["path"], &diff["files"][0]["change"]), (&"a".into(), &"added".into()));
+    assert_eq!(
+        (&diff["files"][0]["path"], &diff["files"][0]["change"]),
+        (&"a".into(), &"added".into())
+    );
 }
 
 #[tokio::test]
@@ -99,7 +102,9 @@ async fn channels_move_and_roll_back_and_skip_what_was_withdrawn() {
     assert_eq!(reply["result"]["contents"][0]["text"], "one");
     let reply = hub.read("/mcp", &hub.token, "skill://acme/refunds/a").await;
     assert_eq!(reply["result"]["contents"][0]["text"], "three");
-    hub.run(&["hub", "rollback", "acme/refunds", "stable"]).await.assert_refused(8, "no earlier version");
+    hub.run(&["hub", "rollback", "acme/refunds", "stable"])
+        .await
+        .assert_refused(8, "no earlier version");
     let refused = hub.run(&["hub", "promote", "acme/refunds", "1.0.1", "stable"]).await;
     refused.assert_refused(8, "yanked");
 }
@@ -125,8 +130,7 @@ async fn every_skill_of_a_folder_or_a_repository_is_imported() {
     let hub = TestHub::start().await;
     hub.folder.skill("vendor/one").skill("vendor/two");
     let import = async |from: &str| {
-        let arguments =
-            ["hub", "import", from, "--namespace", "acme", "--yes", "--json"];
+        let arguments = ["hub", "import", from, "--namespace", "acme", "--yes", "--json"];
         hub.run(&arguments).await
     };
     let imported = import("vendor").await.assert_exit(0).json();
@@ -145,7 +149,8 @@ async fn every_skill_of_a_folder_or_a_repository_is_imported() {
     assert_eq!(imported[0]["version"]["skill"], "acme/three");
     let audit = hub.run(&["hub", "audit", "--json"]).await.json();
     let details = audit.as_array().unwrap().iter().find(|it| it["action"] == "publish").unwrap();
-    let details: serde_json::Value = serde_json::from_str(details["details"].as_str().unwrap()).unwrap();
+    let details: serde_json::Value =
+        serde_json::from_str(details["details"].as_str().unwrap()).unwrap();
     assert_eq!(details["provenance"]["source"], url.as_str());
     assert_eq!(details["provenance"]["revision"].as_str().unwrap().len(), 40);
     let again = import("vendor").await.assert_exit(0).json();
