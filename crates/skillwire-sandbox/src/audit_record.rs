@@ -87,12 +87,10 @@ pub fn usage_record(usage: &ResourceUsage) -> Value {
 #[cfg(all(test, unix))]
 mod tests {
     use skillwire_core::RelPath;
+    use skillwire_egress::NetworkDestination;
 
     use super::*;
-    use crate::{
-        arguments::ScriptArguments, destination::NetworkDestination,
-        interpreter::InterpreterFinder, job::JobFile,
-    };
+    use crate::{arguments::ScriptArguments, interpreter::InterpreterFinder, job::JobFile};
 
     #[test]
     fn a_record_names_granted_variables_without_their_values() {

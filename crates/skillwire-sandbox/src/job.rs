@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use bytes::Bytes;
 use skillwire_core::RelPath;
+use skillwire_egress::NetworkDestination;
 
 use crate::{
     arguments::ScriptArguments,
-    destination::NetworkDestination,
     interpreter::{InterpreterError, InterpreterFinder, ScriptInterpreter},
     limits::RunLimits,
 };
@@ -20,7 +20,7 @@ const BLOCK_BYTES: u64 = 4096;
 
 /// Variables that the sandbox sets, or that change what interpreters and loaders do. None of them
 /// is a credential, so none of them can be granted.
-const RESERVED_VARIABLES: [&str; 13] = [
+const RESERVED_VARIABLES: [&str; 17] = [
     "PATH",
     "HOME",
     "TMPDIR",
@@ -32,6 +32,10 @@ const RESERVED_VARIABLES: [&str; 13] = [
     "HTTPS_PROXY",
     "http_proxy",
     "https_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+    "NO_PROXY",
+    "no_proxy",
     "BASH_ENV",
     "ENV",
 ];

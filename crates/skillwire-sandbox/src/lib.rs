@@ -75,7 +75,6 @@
 mod arguments;
 mod audit_record;
 mod cancel;
-mod destination;
 mod enforced_limit;
 mod helper_entry;
 mod interpreter;
@@ -99,12 +98,12 @@ mod test_skip;
 
 pub use bytes::Bytes;
 pub use skillwire_core::RelPath;
+pub use skillwire_egress::{InvalidDestination, NetworkDestination};
 
 pub use self::{
     arguments::{InvalidArguments, ScriptArguments},
     audit_record::{run_record, usage_record},
     cancel::CancelHandle,
-    destination::{InvalidDestination, NetworkDestination},
     enforced_limit::{EnforcedLimit, LimitEnforcement, LimitKind},
     helper_entry::run_if_helper,
     interpreter::{InterpreterError, InterpreterFinder, ScriptInterpreter, ScriptLanguage},

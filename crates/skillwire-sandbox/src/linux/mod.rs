@@ -20,7 +20,6 @@
 //! helper ends the script. When the helper goes away, the kernel kills the script.
 
 pub(crate) mod cgroup;
-mod egress_proxy;
 mod folder_removal;
 pub(crate) mod helper;
 mod helper_protocol;

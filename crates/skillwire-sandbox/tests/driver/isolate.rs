@@ -56,6 +56,7 @@ struct LimitsRequest {
     memory_bytes: Option<u64>,
     processes: Option<u64>,
     folder_bytes: Option<u64>,
+    folder_files: Option<u64>,
     stream_bytes: Option<usize>,
 }
 
@@ -115,6 +116,8 @@ fn run() -> Result<Value, Failure> {
     Ok(json!({
         "tier": outcome.tier,
         "enforcement": outcome.enforcement,
+        "limits": outcome.limits,
+        "notes": sandbox.isolation().map(|isolation| isolation.notes).unwrap_or_default(),
         "end": outcome.end,
         "stdout": outcome.stdout.as_str(),
         "stderr": outcome.stderr.as_str(),
@@ -187,6 +190,7 @@ fn deny_calls(calls: &[String]) -> Result<(), Failure> {
             "prctl" => libc::SYS_prctl,
             "setsid" => libc::SYS_setsid,
             "pidfd_open" => libc::SYS_pidfd_open,
+            "pidfd_send_signal" => libc::SYS_pidfd_send_signal,
             "close_range" => libc::SYS_close_range,
             _ => return None,
         })
@@ -234,6 +238,7 @@ fn job(request: &Request) -> Result<ScriptJob, Failure> {
         .with_memory_bytes(wanted.memory_bytes.unwrap_or(default.memory_bytes))
         .with_processes(wanted.processes.unwrap_or(default.processes))
         .with_folder_bytes(wanted.folder_bytes.unwrap_or(default.folder_bytes))
+        .with_folder_files(wanted.folder_files.unwrap_or(default.folder_files))
         .with_stream_bytes(wanted.stream_bytes.unwrap_or(default.stream_bytes));
     job.set_limits(limits);
     Ok(job)

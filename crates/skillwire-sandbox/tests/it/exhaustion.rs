@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::support::{
-    AttackScript, attempts, processes_with, public_folder, test_cases, unique_token, users,
+    AttackScript, attempts, processes_with, public_folder, run_folders, test_cases, unique_token,
+    users,
 };
 
 /// Makes processes that wait, as many as do no harm outside of the sandbox.
@@ -219,12 +220,6 @@ fn a_disk_is_not_filled_and_nothing_is_left_on_it() {
             assert_eq!(left, Vec::<Value>::new(), "{case:?}");
         }
     }
-}
-
-fn run_folders() -> Vec<String> {
-    let entries = std::fs::read_dir("/tmp").unwrap().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    names.filter(|name| name.starts_with("skillwire-run-")).collect()
 }
 
 /// Folders of runs that appeared since `before` and that no process uses. Other tests make and

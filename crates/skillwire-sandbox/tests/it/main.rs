@@ -9,6 +9,8 @@
 mod exhaustion;
 mod files;
 mod grants;
+mod hidden_use;
+mod hidden_ways;
 mod layers;
 mod leaks;
 mod missing;

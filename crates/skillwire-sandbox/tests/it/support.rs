@@ -88,7 +88,7 @@ pub(crate) fn test_cases() -> Vec<TestCase> {
 }
 
 /// The test driver, copied to a folder where every user can execute it.
-fn driver() -> &'static Path {
+pub(crate) fn driver() -> &'static Path {
     static DRIVER: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
     &DRIVER
         .get_or_init(|| {
@@ -260,7 +260,8 @@ impl AttackScript {
         self.run_by(case, command)
     }
 
-    fn run_by(&self, case: TestCase, mut command: Command) -> Value {
+    /// Runs the script in the sandbox, by a command that starts the driver.
+    pub(crate) fn run_by(&self, case: TestCase, mut command: Command) -> Value {
         let request = self.request(case);
         command.envs(&self.caller_variables).current_dir("/");
         let output = feed(as_user(&mut command, case.user), request.as_bytes());
@@ -353,6 +354,13 @@ pub(crate) fn assert_all_fail_inside(answer: &Value, names: &[&str], case: TestC
             went.get(*name).unwrap_or_else(|| panic!("{name} was not tried, {case:?}: {answer}"));
         assert!(how.is_some(), "{name} succeeded, {case:?}: {answer}");
     }
+}
+
+/// The names of the folders of runs.
+pub(crate) fn run_folders() -> Vec<String> {
+    let entries = fs::read_dir("/tmp").unwrap().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| name.starts_with("skillwire-run-")).collect()
 }
 
 /// The ids of processes whose command line contains a token.

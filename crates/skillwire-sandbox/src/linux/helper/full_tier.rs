@@ -184,6 +184,11 @@ fn path_rules(roots: &[PathBuf], port: Option<u16>) -> landlock::PathRules {
 /// outside of this network namespace and decides where connections lead.
 fn listen(control: &UnixStream) -> io::Result<u16> {
     bring_loopback_up()?;
+    // The kernel makes the buffers of busy connections larger, up to these sizes of the namespace. The
+    // supervisor takes each socket for one with buffers of the default size, which are larger.
+    for buffer in ["tcp_rmem", "tcp_wmem"] {
+        let _ = std::fs::write(format!("/proc/sys/net/ipv4/{buffer}"), "4096 65536 131072");
+    }
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let port = listener.local_addr()?.port();
     send(control, &HelperReport::Listening, &[listener.as_fd()])?;

@@ -10,8 +10,9 @@ use std::{
 
 use rustix::process::Pid;
 
-use super::super::helper_protocol::{
-    AtStep as _, IsolationStep, JobSpec, ScriptProgram, StepFailure,
+use super::{
+    super::helper_protocol::{AtStep as _, IsolationStep, JobSpec, ScriptProgram, StepFailure},
+    visible_paths,
 };
 
 /// The stack of a new process, which only sets limits and executes the script.
@@ -121,6 +122,10 @@ extern "C" fn become_script(argument: *mut c_void) -> c_int {
     127
 }
 
+/// The variables by which programs find a proxy. Some read only one case.
+const PROXY_VARIABLES: [&str; 6] =
+    ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+
 /// The whole environment of the script. Nothing of the caller's environment is in it but what was
 /// granted.
 fn variables(spec: &JobSpec, paths: &ScriptPaths<'_>) -> io::Result<Vec<CString>> {
@@ -139,9 +144,13 @@ fn variables(spec: &JobSpec, paths: &ScriptPaths<'_>) -> io::Result<Vec<CString>
     ];
     let granted = spec.environment.iter().map(|(name, value)| (name.as_str(), OsStr::new(value)));
     let proxy = paths.proxy_port.map(|port| format!("http://127.0.0.1:{port}"));
-    let proxy_names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
-    let proxies = proxy.iter().flat_map(|proxy| proxy_names.map(|name| (name, OsStr::new(proxy))));
-    let all = own.into_iter().chain(granted).chain(proxies);
+    let proxies =
+        proxy.iter().flat_map(|proxy| PROXY_VARIABLES.map(|name| (name, OsStr::new(proxy))));
+    // Newer versions of Node use the proxy if this variable is set; the module does it for others.
+    let require = OsStr::new(visible_paths::NODE_PROXY_OPTION);
+    let for_node = [("NODE_USE_ENV_PROXY", OsStr::new("1")), ("NODE_OPTIONS", require)];
+    let for_node = for_node.into_iter().filter(|_| proxy.is_some());
+    let all = own.into_iter().chain(granted).chain(proxies).chain(for_node);
     all.map(|(name, value)| c_string([name.as_bytes(), b"=", value.as_bytes()].concat())).collect()
 }
 

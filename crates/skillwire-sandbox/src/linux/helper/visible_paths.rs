@@ -43,8 +43,12 @@ pub(super) const ZERO_DEVICE: &str = "/dev/zero";
 
 /// Files of `/etc` that the full tier makes up, so that programs which look up their user find one.
 /// The real files name the users of the machine.
-pub(super) const GENERATED_FILES: [(&str, &str); 3] = [
+pub(super) const GENERATED_FILES: [(&str, &str); 4] = [
+    ("etc/skillwire-node-proxy.cjs", include_str!("node-proxy.cjs")),
     ("etc/passwd", "skill:x:1000:1000:skill:/tmp:/bin/sh\n"),
     ("etc/group", "skill:x:1000:\n"),
     ("etc/hosts", "127.0.0.1 localhost\n"),
 ];
+
+/// Makes Node load the module above, which makes its requests go through the proxy.
+pub(super) const NODE_PROXY_OPTION: &str = "--require=/etc/skillwire-node-proxy.cjs";

@@ -9,11 +9,11 @@ use std::{
 };
 
 use rustix::event::{PollFd, PollFlags, poll};
+use skillwire_egress::EgressProxy;
 
 use super::{
     super::{
         cgroup::{RunCgroup, bytes_in_folders},
-        egress_proxy::EgressProxy,
         run_meter::RunMeter,
         scratch_folder::ScratchFolder,
     },

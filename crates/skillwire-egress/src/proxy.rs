@@ -10,7 +10,7 @@
 use std::{
     collections::BTreeMap,
     io::{self, Read as _, Write},
-    net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs as _},
+    net::{Shutdown, TcpListener, TcpStream},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -21,7 +21,10 @@ use std::{
 
 use parking_lot::Mutex;
 
-use crate::destination::NetworkDestination;
+use crate::{
+    NetworkDestination,
+    outgoing::{Unreachable, reach},
+};
 
 /// The most connections at once; each takes two threads.
 const MAX_CONNECTIONS: usize = 16;
@@ -35,15 +38,13 @@ const MAX_FIELDS: usize = 256;
 /// How long a client may take to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a connection to one address of a destination may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// Header fields that concern the connection between the script and the proxy, and are not
 /// forwarded.
 const DROPPED_FIELDS: [&str; 3] = ["connection", "proxy-connection", "proxy-authorization"];
 
 /// The proxy of one run. Dropping it ends all of its connections.
-pub(super) struct EgressProxy {
+#[derive(Debug)]
+pub struct EgressProxy {
     listener: TcpListener,
     state: Arc<ProxyState>,
     accept_thread: Option<JoinHandle<()>>,
@@ -55,6 +56,7 @@ pub(super) struct EgressProxy {
 /// every stream in `open`. A connection adds a stream to `open` first and looks at `ended`
 /// afterwards. So a stream is either seen by the accepting thread, or its own thread sees `ended`
 /// and gives up; no connection survives the run.
+#[derive(Debug)]
 struct ProxyState {
     granted: Vec<NetworkDestination>,
     ended: AtomicBool,
@@ -63,7 +65,8 @@ struct ProxyState {
 }
 
 impl EgressProxy {
-    pub(super) fn start(listener: TcpListener, granted: &[NetworkDestination]) -> io::Result<Self> {
+    /// Starts to serve connections that arrive at a listening socket.
+    pub fn start(listener: TcpListener, granted: &[NetworkDestination]) -> io::Result<Self> {
         let state = Arc::new(ProxyState {
             granted: granted.to_vec(),
             ended: AtomicBool::new(false),
@@ -100,7 +103,7 @@ fn accept_connections(listener: &TcpListener, state: &Arc<ProxyState>) {
         }
         threads.retain(|thread| !thread.is_finished());
         if threads.len() >= MAX_CONNECTIONS {
-            refuse(&client, "503 Service Unavailable");
+            refuse(&client, "503 Service Unavailable", "The script has too many connections.");
             continue;
         }
         let id = next_id;
@@ -136,25 +139,40 @@ impl ProxyState {
     }
 }
 
-fn refuse(client: &TcpStream, status: &str) {
+fn refuse(client: &TcpStream, status: &str, why: &str) {
     let mut client = client;
-    let _ = write!(client, "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    let length = why.len();
+    let _ = write!(
+        client,
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\n\
+         Content-Length: {length}\r\nConnection: close\r\n\r\n{why}"
+    );
 }
 
 fn serve_connection(client: &TcpStream, connection: u64, state: &ProxyState) -> io::Result<()> {
     state.register(connection, client)?;
     let Some((request, body)) = read_request(client)? else {
-        refuse(client, "400 Bad Request");
+        refuse(client, "400 Bad Request", "This is not a request to a proxy.");
         return Ok(());
     };
     // Compared as text, before any name is resolved: what was granted is a name, not an address.
     if !state.granted.iter().any(|granted| granted.covers(&request.destination)) {
-        refuse(client, "403 Forbidden");
+        refuse(client, "403 Forbidden", "This destination was not granted to the script.");
         return Ok(());
     }
-    let Ok(server) = connect(&request.destination) else {
-        refuse(client, "502 Bad Gateway");
-        return Ok(());
+    let has_ended = || state.ended.load(Ordering::Acquire);
+    let server = match reach(&request.destination, &has_ended) {
+        Ok(server) => server,
+        Err(Unreachable::NotPublic) => {
+            let why =
+                "The name leads to this machine or a private network. Grant the address itself.";
+            refuse(client, "403 Forbidden", why);
+            return Ok(());
+        }
+        Err(Unreachable::Failed(error)) => {
+            refuse(client, "502 Bad Gateway", &error.to_string());
+            return Ok(());
+        }
     };
     state.register(connection, &server)?;
     client.set_read_timeout(None)?;
@@ -185,17 +203,6 @@ fn copy_both_ways(client: &TcpStream, server: &TcpStream) -> io::Result<()> {
         let up = up.join().unwrap_or(Ok(()));
         down.and(up)
     })
-}
-
-fn connect(destination: &NetworkDestination) -> io::Result<TcpStream> {
-    let mut last_error = io::ErrorKind::NotFound.into();
-    for address in (destination.host(), destination.port()).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last_error = error,
-        }
-    }
-    Err(last_error)
 }
 
 /// Reads a request's head within bounds of size and time. Returns the request and the bytes of its
@@ -369,6 +376,49 @@ mod tests {
         endless.resize(MAX_HEAD + 1, b'y');
         (&client).write_all(&endless).unwrap();
         assert!(answer(client).starts_with("HTTP/1.1 400 "));
+    }
+
+    #[test]
+    fn a_granted_name_that_leads_to_this_machine_is_refused_b_14() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        server.set_nonblocking(true).unwrap();
+        let port = server.local_addr().unwrap().port();
+        let granted = NetworkDestination::parse(&format!("localhost:{port}")).unwrap();
+        let (_proxy, client) = proxy(&[granted]);
+        write!(&client, "CONNECT localhost:{port} HTTP/1.1\r\n\r\n").unwrap();
+        let answer = answer(client);
+        assert!(answer.starts_with("HTTP/1.1 403 ") && answer.contains("private"), "{answer}");
+        assert_eq!(server.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn a_connection_that_hangs_ends_with_the_proxy_b_14() {
+        // A listener that accepts nothing, with a full queue: the next connection waits.
+        let server = rustix::net::socket(
+            rustix::net::AddressFamily::INET,
+            rustix::net::SocketType::STREAM,
+            None,
+        )
+        .unwrap();
+        let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
+        rustix::net::bind(&server, &any).unwrap();
+        rustix::net::listen(&server, 0).unwrap();
+        let server = TcpListener::from(server);
+        let address = server.local_addr().unwrap();
+        let mut waiting = Vec::new();
+        while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
+            waiting.push(stream);
+            assert!(waiting.len() < 64, "the queue never fills");
+        }
+        let granted = NetworkDestination::parse(&address.to_string()).unwrap();
+        let (proxy, client) = proxy(&[granted]);
+        write!(&client, "CONNECT {address} HTTP/1.1\r\n\r\n").unwrap();
+        while proxy.state.open.lock().is_empty() {
+            std::thread::yield_now();
+        }
+        let started = Instant::now();
+        drop(proxy);
+        assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
     }
 
     #[test]

@@ -63,6 +63,12 @@ impl NetworkDestination {
         &self.host
     }
 
+    /// The address, if the host is one and not a name.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn address(&self) -> Option<std::net::IpAddr> {
+        self.host.parse().ok()
+    }
+
     /// The port, which is never 0.
     pub fn port(&self) -> u16 {
         self.port
