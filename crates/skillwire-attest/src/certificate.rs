@@ -99,6 +99,11 @@ impl RootCertificates {
         if roots.is_empty() { Err(InvalidCertificate::Empty) } else { Ok(Self(roots)) }
     }
 
+    /// Returns the digest of each certificate.
+    pub(crate) fn fingerprints(&self) -> impl Iterator<Item = Digest> {
+        self.0.iter().map(RootCertificate::fingerprint)
+    }
+
     /// Verifies that one of the roots issued a certificate, directly or through others.
     pub(crate) fn verify(
         &self,

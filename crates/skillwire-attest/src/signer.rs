@@ -42,6 +42,38 @@ impl TrustedSigner {
     }
 }
 
+impl TrustedSigner {
+    /// Returns a digest over the key, or over the root with the identity. It changes whenever
+    /// something else is trusted.
+    pub fn id(&self) -> Digest {
+        let mut text = Vec::new();
+        // The length in front of each part keeps apart two signers whose parts join to the same.
+        let mut add = |part: &[u8]| {
+            text.extend_from_slice(format!("{} ", part.len()).as_bytes());
+            text.extend_from_slice(part);
+        };
+        match &self.0 {
+            TrustedKind::Key(key) => {
+                add(b"key");
+                add(key.id().to_string().as_bytes());
+            }
+            TrustedKind::Certificate { roots, identity } => {
+                add(b"certificate");
+                roots.fingerprints().for_each(|root| add(root.as_bytes()));
+                add(if identity.is_some() { b"identity" } else { b"any" });
+                add(identity.as_deref().unwrap_or_default().as_bytes());
+            }
+            TrustedKind::Keyless { root, identity, issuer } => {
+                add(b"keyless");
+                add(root.digest().as_bytes());
+                add(identity.as_bytes());
+                add(issuer.as_bytes());
+            }
+        }
+        Digest::of(&text)
+    }
+}
+
 /// The signer that made a verified signature. Its text is what records, logs and people see; two
 /// signers are the same if their texts are.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use rustls_pki_types::CertificateDer;
 use serde_json::Value;
+use skillwire_core::Digest;
 
 use crate::{
     bundle,
@@ -52,6 +53,7 @@ impl Period {
 /// The trust root of a Sigstore instance (`trusted_root.json`), which the user obtained and keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SigstoreRoot {
+    digest: Digest,
     authorities: Vec<CertificateAuthority>,
     logs: Vec<TransparencyLog>,
 }
@@ -95,7 +97,8 @@ impl SigstoreRoot {
             (members.array("tlogs")?, members.array("certificateAuthorities")?);
         at_most("logs", logs.len(), MAX_ENTRIES)?;
         at_most("certificate authorities", authorities.len(), MAX_ENTRIES)?;
-        let mut root = Self { authorities: Vec::new(), logs: Vec::new() };
+        let digest = Digest::of(text.as_bytes());
+        let mut root = Self { digest, authorities: Vec::new(), logs: Vec::new() };
         for value in logs {
             root.logs.extend(log(value)?);
         }
@@ -109,6 +112,11 @@ impl SigstoreRoot {
             ));
         }
         Ok(root)
+    }
+
+    /// Returns the digest of the file.
+    pub(crate) fn digest(&self) -> Digest {
+        self.digest
     }
 
     pub(crate) fn log(&self, id: &[u8]) -> Option<&TransparencyLog> {

@@ -43,8 +43,8 @@ pub use skillwire_trust::{
     DialectMemory, DynamicPolicy, EntrySource, Event, Grants, Handle, Integrity, KnownDialect,
     KnownSkill, ListedSkill, Lock, NoAudit, NoCache, NoPrompter, Origin, Policy, Prompter,
     Question, Reason, Record, RecordStore, Refusal, Registry, RegistryItem, Remedy, ServerLabel,
-    ShownReview, SkillId, SkillOffer, Standing, StoreError, Subject, SystemClock, UnreadSkill,
-    VerifiedFile, requested_tools,
+    ShownReview, SignatureCheck, SignatureRule, SignatureRules, SkillId, SkillOffer, Standing,
+    StoreError, Subject, SystemClock, UnreadSkill, VerifiedFile, Voucher, requested_tools,
 };
 
 pub use self::{

@@ -348,7 +348,7 @@ impl Window {
     pub fn still_approved(&self) -> Result<(), Refusal> {
         match self.approved.by() {
             ApprovedBy::Once => Ok(()),
-            ApprovedBy::User | ApprovedBy::Lock | ApprovedBy::Folder => {
+            ApprovedBy::User | ApprovedBy::Lock | ApprovedBy::Folder | ApprovedBy::Signer => {
                 self.host.approved(self.approved.listed()).map(|_| ())
             }
         }

@@ -12,6 +12,7 @@ use crate::{
     integrity::Integrity,
     listed::ListedSkill,
     origin::SkillId,
+    signature::SignatureCheck,
     standing::Standing,
 };
 
@@ -41,6 +42,8 @@ pub struct ApprovalCard {
     pub arguments: Vec<SkillArgument>,
     /// What the user would grant besides loading.
     pub proposed: Grants,
+    /// What is known about its signature.
+    pub signature: SignatureCheck,
     /// How often the user was asked about this skill before.
     pub asked_before: usize,
 }
@@ -68,6 +71,7 @@ impl ApprovalCard {
             unread_files: unread_files(listed),
             arguments: listed.arguments().to_vec(),
             proposed: Grants::load_only(),
+            signature: SignatureCheck::default(),
             asked_before: 0,
         }
     }
@@ -106,6 +110,10 @@ impl ApprovalCard {
                 value.as_ref().map_or_else(String::new, serde_json::Value::to_string)
             };
             parts.extend(fields.flat_map(|field| [field.pointer.clone(), before(&field.before)]));
+        }
+        // A card that says nothing of a signature has the digest that earlier versions computed.
+        if self.signature != SignatureCheck::NotAsked {
+            parts.push(format!("signature {:?}", self.signature));
         }
         // The length in front of each part keeps apart two cards whose parts join to the same text.
         let text: Vec<String> =

@@ -7,6 +7,7 @@ use skillwire_dialects::{SkillOffer, sep_2076::ArgumentValues};
 
 use crate::{
     audit::LoggedContent,
+    decision_channel::DecisionChannel,
     grants::Grants,
     integrity::Integrity,
     listed::ListedSkill,
@@ -28,6 +29,8 @@ pub enum ApprovedBy {
     Folder,
     /// The user, for one load.
     Once,
+    /// A signer that the user's rules trust instead of a question, for this content.
+    Signer,
 }
 
 /// A skill that may be loaded.
@@ -65,7 +68,12 @@ impl ApprovedSkill {
                 listed.is_covered_by(approval).then(|| Self::new(pinned, grants, ApprovedBy::User))
             }
             Integrity::Manifest => {
+                let approval = record.and_then(|record| record.approval.as_ref());
+                let channel = approval.and_then(|approval| approval.channel);
                 let by = match listed.id().origin {
+                    Origin::Server(_) if channel == Some(DecisionChannel::Signature) => {
+                        ApprovedBy::Signer
+                    }
                     Origin::Server(_) => ApprovedBy::User,
                     Origin::Local | Origin::Project => ApprovedBy::Folder,
                 };

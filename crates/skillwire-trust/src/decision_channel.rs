@@ -13,11 +13,13 @@ pub enum DecisionChannel {
     Form,
     /// A flag or a program decided; the user was asked nothing.
     Unattended,
+    /// A signer decided that the user's rules trust instead of a question.
+    Signature,
 }
 
 impl DecisionChannel {
     /// Every channel.
-    pub const ALL: [Self; 3] = [Self::Terminal, Self::Form, Self::Unattended];
+    pub const ALL: [Self; 4] = [Self::Terminal, Self::Form, Self::Unattended, Self::Signature];
 
     /// Returns the word that records and JSON output use; it never changes.
     pub fn code(self) -> &'static str {
@@ -25,6 +27,7 @@ impl DecisionChannel {
             Self::Terminal => "terminal",
             Self::Form => "form",
             Self::Unattended => "unattended",
+            Self::Signature => "signature",
         }
     }
 
@@ -39,6 +42,7 @@ impl DecisionChannel {
             Self::Terminal => "at a terminal",
             Self::Form => "in a form",
             Self::Unattended => "unattended",
+            Self::Signature => "by a signature",
         }
     }
 
@@ -48,6 +52,7 @@ impl DecisionChannel {
             Self::Terminal => "",
             Self::Form => " in a form",
             Self::Unattended => ", unattended",
+            Self::Signature => " by a signature",
         }
     }
 }

@@ -42,6 +42,7 @@ mod registry;
 mod remedy;
 mod review;
 mod run_grants;
+mod signature;
 mod standing;
 mod subject;
 #[cfg(any(test, feature = "testing"))]
@@ -83,6 +84,7 @@ pub use self::{
         GrantKind, InputPath, InvalidRunGrant, MemoryLimit, RunGrants, RunRequest, TimeLimit,
         VariableName, WiderThanGranted,
     },
+    signature::{SignatureCheck, SignatureRule, SignatureRules, Voucher},
     standing::Standing,
     subject::Subject,
     verified::{VerifiedFile, check_frontmatter},

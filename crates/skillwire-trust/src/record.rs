@@ -9,6 +9,7 @@ use crate::{
     grants::Grants,
     integrity::ApprovalBinding,
     origin::{Origin, SkillId},
+    signature::Voucher,
 };
 
 /// Everything that the host remembers about one skill of one origin.
@@ -60,6 +61,8 @@ pub struct Approval {
     pub revoked: bool,
     /// What the approval is bound to.
     pub binding: ApprovalBinding,
+    /// The trusted signer that vouched for the content when it was approved.
+    pub voucher: Option<Voucher>,
 }
 
 /// A store of records; a record that cannot be read is an error and never an approval.

@@ -137,6 +137,8 @@ reasons! {
     WrongErrorCode = "wrong_error_code", Verification;
     /// The server's instructions name a skill that is not there.
     InstructionsDangling = "instructions_dangling", Verification;
+    /// The user requires a signature of certain signers, and the skill has no valid one.
+    SignatureRequired = "signature_required", Verification;
     /// The user has not approved the skill.
     NotApproved = "not_approved", Approval;
     /// The skill is not what the user approved; it must be approved again.

@@ -28,6 +28,7 @@ use crate::{
     prompt::Answer,
     record::{Approval, Record},
     refusal::{Reason, Refusal},
+    signature::{SignatureCheck, Voucher},
     standing::Standing,
 };
 
@@ -53,6 +54,8 @@ pub struct AnsweredReview {
     listed: ListedSkill,
     answer: Answer,
     channel: DecisionChannel,
+    /// The trusted signer that the card named, or that decided.
+    voucher: Option<Voucher>,
     undecided: Refusal,
 }
 
@@ -89,6 +92,13 @@ impl ApprovalReview {
     #[must_use]
     pub fn asked_before(mut self, times: usize) -> Self {
         self.card.asked_before = times;
+        self
+    }
+
+    /// Puts on the card what is known about the signature.
+    #[must_use]
+    pub fn with_signature(mut self, signature: SignatureCheck) -> Self {
+        self.card.signature = signature;
         self
     }
 
@@ -133,7 +143,15 @@ impl ShownReview {
             Answer::Once(grants) => Answer::Once(requested(grants, &card)),
             other => other,
         };
-        AnsweredReview { listed, answer, channel, undecided }
+        let voucher = card.signature.vouchers().first().cloned();
+        AnsweredReview { listed, answer, channel, voucher, undecided }
+    }
+
+    /// Takes the word of a trusted signer instead of an answer of the user: the skill may be loaded,
+    /// and gets nothing else.
+    pub fn decided_by(self, voucher: Voucher) -> AnsweredReview {
+        let answered = self.answer(Answer::Yes(Grants::load_only()), DecisionChannel::Signature);
+        AnsweredReview { voucher: Some(voucher), ..answered }
     }
 }
 
@@ -172,6 +190,11 @@ impl AnsweredReview {
         self.channel
     }
 
+    /// Returns the trusted signer that vouches for the content, if one does.
+    pub fn voucher(&self) -> Option<&Voucher> {
+        self.voucher.as_ref()
+    }
+
     /// Tells whether the user agreed.
     pub fn is_yes(&self) -> bool {
         matches!(self.answer, Answer::Yes(_) | Answer::Once(_))
@@ -179,7 +202,7 @@ impl AnsweredReview {
 
     /// Returns the consequence of the answer, given at this time.
     pub fn outcome(self, at: SystemTime) -> ReviewOutcome {
-        let Self { listed, answer, channel, undecided } = self;
+        let Self { listed, answer, channel, voucher, undecided } = self;
         let content = listed.content();
         match answer {
             Answer::Yes(grants) => match (content, listed.binding()) {
@@ -191,8 +214,13 @@ impl AnsweredReview {
                         channel: Some(channel),
                         revoked: false,
                         binding,
+                        voucher,
                     };
-                    let approved = ApprovedSkill::new(listed, grants, ApprovedBy::User);
+                    let by = match channel {
+                        DecisionChannel::Signature => ApprovedBy::Signer,
+                        _ => ApprovedBy::User,
+                    };
+                    let approved = ApprovedSkill::new(listed, grants, by);
                     ReviewOutcome::Approved(approved, Box::new(approval))
                 }
                 _ => ReviewOutcome::ApprovedOnce(ApprovedSkill::new(
@@ -208,9 +236,9 @@ impl AnsweredReview {
                 let declined = content.map(|content| content.fingerprint());
                 match channel {
                     DecisionChannel::Form => ReviewOutcome::DeclinedForNow(declined),
-                    DecisionChannel::Terminal | DecisionChannel::Unattended => {
-                        ReviewOutcome::Declined(declined)
-                    }
+                    DecisionChannel::Terminal
+                    | DecisionChannel::Unattended
+                    | DecisionChannel::Signature => ReviewOutcome::Declined(declined),
                 }
             }
             Answer::Unavailable => ReviewOutcome::Undecided(undecided),
@@ -403,5 +431,35 @@ mod tests {
         let ReviewOutcome::ApprovedOnce(approved) = &outcome else { panic!("{outcome:?}") };
         assert_eq!(approved.by(), ApprovedBy::Once);
         assert!(!outcome.is_remembered());
+    }
+
+    #[test]
+    fn a_card_without_rules_about_signers_keeps_its_digest_and_with_them_has_another() {
+        let listed = listed("one");
+        let review = ApprovalReview::of(&listed, &Standing::New);
+        let plain = review.card().digest();
+        let signed = |check| review.clone().with_signature(check).card().digest();
+        assert_eq!(signed(SignatureCheck::NotAsked), plain);
+        let voucher = |signer: &str| {
+            let trusted = Digest::of(b"key");
+            Voucher { name: "acme".into(), signer: signer.into(), trusted }
+        };
+        let one = signed(SignatureCheck::Vouched(vec![voucher("one")]));
+        let two = signed(SignatureCheck::Vouched(vec![voucher("two")]));
+        let none = signed(SignatureCheck::Unsigned);
+        assert!(plain != one && one != two && none != one && none != plain);
+    }
+
+    #[test]
+    fn a_signer_approves_loading_alone_and_is_recorded() {
+        let listed = listed("one");
+        let shown = ApprovalReview::of(&listed, &Standing::New).show();
+        let trusted = Digest::of(b"key");
+        let voucher = Voucher { name: "acme".into(), signer: "key 1".into(), trusted };
+        let outcome = shown.decided_by(voucher.clone()).outcome(SystemTime::UNIX_EPOCH);
+        let ReviewOutcome::Approved(approved, approval) = outcome else { panic!("{outcome:?}") };
+        assert_eq!((approved.by(), approved.grants()), (ApprovedBy::Signer, &Grants::load_only()));
+        assert_eq!(approval.channel, Some(DecisionChannel::Signature));
+        assert_eq!(approval.voucher, Some(voucher));
     }
 }

@@ -154,6 +154,7 @@ mod tests {
             channel: None,
             revoked,
             binding: ApprovalBinding::Manifest,
+            voucher: None,
         };
         Record { approval: Some(approval), ..Record::new(listed.id().clone()) }
     }

@@ -266,6 +266,15 @@ fn what_is_too_large_is_refused_before_it_is_worked_on() {
 }
 
 #[test]
+fn what_is_trusted_has_an_identity_that_changes_with_each_part_of_it() {
+    let other = TrustedSigner::key(SigningKey::from_seed(&[1; 32]).public().clone());
+    let ids = [ed25519(), other, vendor(None), vendor(Some("")), vendor(Some("a"))];
+    let ids: std::collections::BTreeSet<_> = ids.iter().map(TrustedSigner::id).collect();
+    assert_eq!(ids.len(), 5);
+    assert_eq!(vendor(Some("a")).id(), vendor(Some("a")).id());
+}
+
+#[test]
 fn without_a_trusted_signer_nothing_is_verified() {
     let signature = Signature::parse(SIGNATURE.as_bytes()).unwrap();
     assert_eq!(signature.verify(&[], in_2026()).unwrap_err().code(), "no_trusted_signer");

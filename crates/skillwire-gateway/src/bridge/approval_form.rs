@@ -12,7 +12,7 @@ use skillwire_core::{
 };
 use skillwire_engine::offer::Form;
 use skillwire_host::FileComparison;
-use skillwire_trust::{ApprovalCard, ListedSkill, Origin, SkillId};
+use skillwire_trust::{ApprovalCard, ListedSkill, Origin, SignatureCheck, SkillId};
 
 use super::{Bridge, text::count};
 
@@ -84,6 +84,7 @@ impl Bridge {
         for line in card.proposed.run_lines() {
             let _ = writeln!(text, "Each of its scripts gets {line}");
         }
+        describe_signature(&mut text, &card.signature);
         if let Some(changes) = &card.changes {
             text.push('\n');
             describe_changes(&mut text, &card.skill.uri, changes);
@@ -156,6 +157,24 @@ fn origin(origin: &Origin) -> String {
         Origin::Local => "a skill folder of yours".to_owned(),
         Origin::Project => "a skill folder of this project".to_owned(),
     }
+}
+
+/// Says who vouches for the content, if the user has a rule about that.
+fn describe_signature(text: &mut String, signature: &SignatureCheck) {
+    let _ = match signature {
+        SignatureCheck::NotAsked => Ok(()),
+        SignatureCheck::Unsigned => writeln!(text, "Signature: none"),
+        SignatureCheck::NotRead => writeln!(text, "Signature: there is one, which was not read"),
+        SignatureCheck::Refused(problem) => {
+            let problem = one_line_within(problem, MAX_VALUE);
+            writeln!(text, "Signature: not valid, because it {problem}")
+        }
+        SignatureCheck::Vouched(vouchers) => vouchers.iter().try_for_each(|voucher| {
+            let name = one_line_within(&voucher.name, MAX_PATH);
+            let signer = one_line_within(&voucher.signer, MAX_VALUE);
+            writeln!(text, "Signed by {name}, whom you trust: {signer}")
+        }),
+    };
 }
 
 pub(crate) fn describe(text: &mut String, skill: &SkillId, entry: &SkillEntry) {

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 use skillwire_engine::offer::{Client, Elicited};
-use skillwire_trust::{Answer, ApprovedSkill, DecisionChannel, Grants, KnownSkill, Refusal};
+use skillwire_trust::{
+    Answer, ApprovedSkill, DecisionChannel, Grants, KnownSkill, Reason, Refusal,
+};
 
 use super::{Bridge, approval_form::AGREE, stop::CallError};
 
@@ -23,9 +25,14 @@ impl Bridge {
     ) -> Result<ApprovedSkill, CallError> {
         // No listing of an older server says whether a file changed, so its `SKILL.md` is read first.
         if skill.offer().is_none() {
-            let approved = skill.certain().and_then(|listed| self.host().approved(listed));
-            if let Ok(approved) = approved_or_undecided(approved)? {
-                return Ok(approved);
+            let listed = skill.certain()?;
+            self.host().read_signature(listed).await;
+            match self.host().approved(listed) {
+                Ok(approved) => return Ok(approved),
+                // The server may have another content by now, which is signed.
+                Err(refusal) if refusal.reason == Reason::SignatureRequired => {}
+                Err(refusal) if refusal.reason.is_undecided() => {}
+                Err(refusal) => return Err(refusal.into()),
             }
         }
         // The view may be out of date. The server is asked for the entry before the call is refused,
@@ -43,7 +50,7 @@ impl Bridge {
         if now.entry() != skill.entry() {
             self.look_again();
         }
-        let undecided = match approved_or_undecided(self.host().approved(&now))? {
+        let undecided = match approved_or_undecided(self.host().approved_unasked(&now).await)? {
             Ok(approved) => return Ok(approved),
             Err(undecided) => undecided,
         };

@@ -22,14 +22,14 @@ pub struct SkillDecision {
 impl Host {
     /// Returns the standing of a skill with the user.
     pub fn standing(&self, listed: &ListedSkill) -> Result<Standing, Refusal> {
-        let record = self.inner.records.get(listed.id()).map_err(unusable)?;
+        let record = self.record(listed.id())?;
         let standing = Standing::of(listed, record.as_ref());
         Ok(self.with_declined_form(listed.id(), || listed.content(), standing))
     }
 
     /// Returns the standing of a skill with the user, as far as its listing tells.
     pub fn standing_of_known(&self, skill: &KnownSkill) -> Result<Standing, Refusal> {
-        let record = self.inner.records.get(skill.id()).map_err(unusable)?;
+        let record = self.record(skill.id())?;
         let standing = Standing::of_known(skill, record.as_ref());
         Ok(self.with_declined_form(skill.id(), || skill.content(), standing))
     }
@@ -42,13 +42,14 @@ impl Host {
 
     /// Returns how the approval of a skill came, if there is one and its record says so.
     pub fn decided_through(&self, skill: &SkillId) -> Option<DecisionChannel> {
-        let record = self.inner.records.get(skill).ok().flatten()?;
+        let record = self.record(skill).ok().flatten()?;
         record.approval.filter(|approval| !approval.revoked)?.channel
     }
 
     /// Begins a review that the user asked for, regardless of the skill's standing.
     pub fn review(&self, listed: &ListedSkill) -> Result<ApprovalReview, Refusal> {
-        Ok(ApprovalReview::of(listed, &self.standing(listed)?))
+        let review = ApprovalReview::of(listed, &self.standing(listed)?);
+        Ok(review.with_signature(self.known_signature(listed)))
     }
 
     /// Begins a review because a caller wants to load a skill that the user has not approved as it
@@ -60,7 +61,8 @@ impl Host {
         listed: &ListedSkill,
         undecided: Refusal,
     ) -> Result<ApprovalReview, Refusal> {
-        ApprovalReview::before_load(listed, &self.standing(listed)?, undecided)
+        let review = ApprovalReview::before_load(listed, &self.standing(listed)?, undecided)?;
+        Ok(review.with_signature(self.known_signature(listed)))
     }
 
     /// Records the user's answer. Returns the approval, or the refusal for the caller that wanted
@@ -72,7 +74,19 @@ impl Host {
         if answered.is_yes() && listed.binding().is_none() {
             self.check_dynamic(&listed)?;
         }
+        if answered.is_yes() {
+            self.check_required_signature(&listed)?;
+        }
         let channel = answered.channel();
+        let words = match answered.voucher() {
+            Some(voucher) if channel == DecisionChannel::Signature => {
+                format!("by a signature of {}: {}", voucher.name, voucher.signer)
+            }
+            Some(voucher) => {
+                format!("{}; signed by {}: {}", channel.words(), voucher.name, voucher.signer)
+            }
+            None => channel.words().to_owned(),
+        };
         if answered.is_yes()
             && channel == DecisionChannel::Unattended
             && !self.inner.policy.unattended_approvals
@@ -89,11 +103,11 @@ impl Host {
         }
         match outcome {
             ReviewOutcome::Approved(approved, _) => {
-                self.log(&approved, Action::Approve, Ok(()), Some(channel.words()));
+                self.log(&approved, Action::Approve, Ok(()), Some(&words));
                 Ok(approved)
             }
             ReviewOutcome::ApprovedOnce(approved) => {
-                let detail = format!("once, {}", channel.words());
+                let detail = format!("once, {words}");
                 self.log(&approved, Action::Approve, Ok(()), Some(&detail));
                 Ok(approved)
             }
@@ -103,7 +117,7 @@ impl Host {
                 }
                 let reason = Reason::UserDeclined;
                 let content = listed.content().map(|content| LoggedContent::from(&content));
-                self.log_skill(skill, content, Action::Ask, Err(reason), Some(channel.words()));
+                self.log_skill(skill, content, Action::Ask, Err(reason), Some(&words));
                 Err(Refusal::new(reason).about(skill))
             }
             ReviewOutcome::Undecided(refusal) => Err(refusal),
@@ -123,10 +137,11 @@ impl Host {
     /// Returns the approval of a skill, without asking the user.
     pub fn approved(&self, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
         let refuse = |reason| Refusal::new(reason).about(listed.id());
-        let record = self.inner.records.get(listed.id()).map_err(unusable)?;
+        let record = self.record(listed.id())?;
         if record.as_ref().is_some_and(|record| record.disabled) {
             return Err(refuse(Reason::Disabled).remedy(Remedy::EnableSkill(listed.id().clone())));
         }
+        self.check_required_signature(listed)?;
         if let (Some(lock), Some(_)) = (&self.inner.lock, listed.id().origin.server()) {
             return locked(lock, listed);
         }
@@ -169,7 +184,7 @@ impl Host {
     }
 
     async fn approved_or_asked(&self, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
-        let undecided = match self.approved(listed) {
+        let undecided = match self.approved_unasked(listed).await {
             Ok(approved) => return Ok(approved),
             Err(refusal) if refusal.reason.is_undecided() => refusal,
             Err(refusal) => return Err(refusal),
@@ -189,6 +204,8 @@ impl Host {
     /// Returns the user's decision about each of many skills, reading the records once.
     pub fn decisions(&self, skills: &[&KnownSkill]) -> Vec<SkillDecision> {
         let (records, _) = self.inner.records.all();
+        let records: Vec<Record> =
+            records.into_iter().map(|record| self.without_former_signer(record)).collect();
         let records: HashMap<&SkillId, &Record> =
             records.iter().map(|record| (&record.id, record)).collect();
         let of = |skill: &&KnownSkill| {

@@ -61,7 +61,11 @@ impl Host {
             Some(variant) => self.load_variant(&approved, &variant).await,
         };
         let outcome = loaded.as_ref().map(|_| ()).map_err(|refusal| refusal.reason);
-        self.log(&approved, Action::Load, outcome, None);
+        let signed = self.known_signature(approved.listed());
+        let signed = signed.vouchers().first();
+        let signed =
+            signed.map(|voucher| format!("signed by {}: {}", voucher.name, voucher.signer));
+        self.log(&approved, Action::Load, outcome, signed.as_deref());
         let (approved, skill_file) = loaded?;
         let host = self.clone();
         let window = self.open_window(|id| Window::new(host, approved, skill_file, id));

@@ -10,6 +10,7 @@ mod loading;
 mod pinning;
 mod reading;
 mod relaying;
+mod vouching;
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -26,7 +27,8 @@ use skillwire_core::Digest;
 use skillwire_trust::{
     Action, Answer, ApprovedSkill, Audit, Cache, Clock, DialectMemory, Event, Lock, LoggedContent,
     MemoryDialects, MemoryRecords, NoAudit, NoCache, NoPrompter, Origin, Policy, Prompter,
-    Question, Reason, RecordStore, Refusal, Remedy, ServerLabel, SkillId, StoreError,
+    Question, Reason, RecordStore, Refusal, Remedy, ServerLabel, SignatureCheck, SignatureRules,
+    SkillId, StoreError,
 };
 
 use self::folders::Folders;
@@ -74,6 +76,10 @@ struct Inner {
     forms: Mutex<HashMap<SkillId, Vec<SystemTime>>>,
     /// The content that was declined in a form, in this session.
     declined_forms: Mutex<HashMap<SkillId, Digest>>,
+    /// The user's rules about signers; without rules, signatures are files like any other.
+    signatures: Option<Arc<dyn SignatureRules>>,
+    /// What checks of signatures found, by skill and content.
+    signature_checks: Mutex<HashMap<(SkillId, Digest), SignatureCheck>>,
 }
 
 /// Builds a host; the default of every part keeps nothing and never asks the user.
@@ -88,6 +94,7 @@ pub struct HostBuilder {
     prompter: Arc<dyn Prompter>,
     lock: Option<Lock>,
     offline: bool,
+    signatures: Option<Arc<dyn SignatureRules>>,
 }
 
 impl Default for HostBuilder {
@@ -103,6 +110,7 @@ impl Default for HostBuilder {
             prompter: Arc::new(NoPrompter),
             lock: None,
             offline: false,
+            signatures: None,
         }
     }
 }
@@ -163,6 +171,12 @@ impl HostBuilder {
         Self { lock, ..self }
     }
 
+    /// Sets the user's rules about signers.
+    #[must_use]
+    pub fn signatures(self, signatures: Option<Arc<dyn SignatureRules>>) -> Self {
+        Self { signatures, ..self }
+    }
+
     /// Makes the host use only remembered and cached content.
     #[must_use]
     pub fn offline(self, offline: bool) -> Self {
@@ -190,6 +204,8 @@ impl HostBuilder {
             questions: Mutex::default(),
             forms: Mutex::default(),
             declined_forms: Mutex::default(),
+            signatures: self.signatures,
+            signature_checks: Mutex::default(),
         };
         Host { inner: Arc::new(inner) }
     }

@@ -191,7 +191,7 @@ impl Host {
         Ok(FetchedFile { file: verified, is_new: true })
     }
 
-    fn cached(&self, skill: &SkillId, file: &SkillResource) -> Option<VerifiedFile> {
+    pub(super) fn cached(&self, skill: &SkillId, file: &SkillResource) -> Option<VerifiedFile> {
         let bytes = self.inner.cache.get(skill, file)?;
         VerifiedFile::check(skill, file, bytes).ok()
     }

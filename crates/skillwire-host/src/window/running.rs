@@ -17,7 +17,7 @@ impl Window {
     fn grants_now(&self) -> Result<Grants, Refusal> {
         match self.approved.by() {
             ApprovedBy::Once => Ok(self.approved.grants().clone()),
-            ApprovedBy::User | ApprovedBy::Lock | ApprovedBy::Folder => {
+            ApprovedBy::User | ApprovedBy::Lock | ApprovedBy::Folder | ApprovedBy::Signer => {
                 Ok(self.host.approved(self.approved.listed())?.grants().clone())
             }
         }

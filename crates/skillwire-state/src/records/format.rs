@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use skillwire_core::{ContentId, ContentSet, Digest, received};
 use skillwire_dialects::Dialect;
-use skillwire_trust::{Approval, ApprovalBinding, DecisionChannel, Grants, Record, SkillId};
+use skillwire_trust::{
+    Approval, ApprovalBinding, DecisionChannel, Grants, Record, SkillId, Voucher,
+};
 
 use super::MAX_RECORD_BYTES;
 use crate::time;
@@ -46,8 +48,19 @@ struct FileApproval {
     /// The identity of the files, wherever they are. Records of earlier versions do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     content_id: Option<ContentId>,
+    /// The trusted signer that vouched for the content. Records of earlier versions do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signer: Option<FileVoucher>,
     /// The entry that the server listed, in the form of version 1 of the extension.
     entry: Box<RawValue>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileVoucher {
+    name: String,
+    signer: String,
+    trusted: String,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
@@ -66,6 +79,11 @@ pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
             first_seen: approval.binding.first_seen_in().map(|dialect| dialect.code().to_owned()),
             fingerprint: approval.content.fingerprint().to_string(),
             content_id: approval.content.content_id().ok(),
+            signer: approval.voucher.as_ref().map(|voucher| FileVoucher {
+                name: voucher.name.to_string(),
+                signer: voucher.signer.to_string(),
+                trusted: voucher.trusted.to_string(),
+            }),
             entry: to_raw_value(&approval.content.entry())?,
         })
     });
@@ -91,6 +109,7 @@ pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
             && one.revoked == two.revoked
             && one.binding == two.binding
             && one.channel == two.channel
+            && one.voucher == two.voucher
     };
     let kept = match (&again.approval, &record.approval) {
         (Some(one), Some(two)) => same(one, two),
@@ -130,6 +149,14 @@ pub(super) fn read(bytes: &[u8], id: &SkillId) -> Result<Record, String> {
                 Some(code) => ApprovalBinding::FirstSeen(
                     Dialect::parse(code).ok_or("names a dialect that is none")?,
                 ),
+            },
+            voucher: match approval.signer {
+                None => None,
+                Some(file) => Some(Voucher {
+                    name: file.name.into(),
+                    signer: file.signer.into(),
+                    trusted: digest(file.trusted)?,
+                }),
             },
             grants: approval.grants,
             revoked: approval.revoked,

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, time::SystemTime};
 use serde_json::Value;
 use skillwire_core::Digest;
 use skillwire_trust::{
-    Approval, ApprovalBinding, DecisionChannel, Grants, RunGrants,
+    Approval, ApprovalBinding, DecisionChannel, Grants, RunGrants, Voucher,
     testing::{content, id},
 };
 use tempfile::TempDir;
@@ -47,6 +47,7 @@ impl Fixture {
             channel: Some(DecisionChannel::Form),
             revoked: false,
             binding: ApprovalBinding::Manifest,
+            voucher: None,
         };
         self.records.update(id, &mut |record| record.approval = Some(approval.clone())).unwrap()
     }
@@ -65,6 +66,27 @@ impl Fixture {
         *file.pointer_mut(pointer).unwrap() = value;
         fs::write(self.file(), file.to_string()).unwrap();
     }
+}
+
+#[test]
+fn the_signer_that_vouched_comes_back_and_a_damaged_one_is_no_approval() {
+    let fixture = Fixture::approved();
+    let voucher = Voucher {
+        name: "acme".into(),
+        signer: "key sha256:00".into(),
+        trusted: Digest::of(b"key"),
+    };
+    let change = &mut |record: &mut Record| {
+        let approval = record.approval.as_mut().unwrap();
+        approval.voucher = Some(voucher.clone());
+        approval.channel = Some(DecisionChannel::Signature);
+    };
+    fixture.records.update(&fixture.id, change).unwrap();
+    let read = fixture.records.get(&fixture.id).unwrap().unwrap().approval.unwrap();
+    assert_eq!(read.voucher, Some(voucher));
+    assert_eq!(read.channel, Some(DecisionChannel::Signature));
+    fixture.tamper("/approval/signer/trusted", "sha256:0".into());
+    assert!(fixture.records.get(&fixture.id).is_err());
 }
 
 #[test]

@@ -79,6 +79,7 @@ fn change_one_record() {
         channel: None,
         revoked: false,
         binding: ApprovalBinding::Manifest,
+        voucher: None,
     };
     records.update(&skill(), &mut |record| record.approval = Some(approval.clone())).unwrap();
 }

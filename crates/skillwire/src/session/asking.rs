@@ -21,7 +21,7 @@ impl Session {
         named: &NamedSkill,
     ) -> Result<ApprovedSkill, Failure> {
         let (host, listed) = (self.host(), &named.listed);
-        let undecided = match host.approved(listed) {
+        let undecided = match host.approved_unasked(listed).await {
             Ok(approved) => return Ok(approved),
             Err(refusal) if refusal.reason.is_undecided() && terminal::is_interactive() => refusal,
             // Without a user to ask, the host refuses and logs it.

@@ -6,9 +6,12 @@ use serde_json::Value;
 use skillwire_core::visible::{one_line, one_line_within};
 use skillwire_core::{ContentDiff, Resources, SkillEntry, SkillResource, SkillUri};
 use skillwire_dialects::{Dialect, SkillArgument};
-use skillwire_trust::{ApprovalCard, Grants, Origin};
+use skillwire_trust::{ApprovalCard, Grants, Origin, SignatureCheck};
 
-use crate::output::{ADDED, FAINT, REMOVED, STRONG, WARNING, counted};
+use crate::{
+    output::{ADDED, FAINT, REMOVED, STRONG, WARNING, counted},
+    refusals::argument,
+};
 
 /// The longest value of the frontmatter that is shown whole.
 const MAX_VALUE_CHARS: usize = 600;
@@ -51,6 +54,7 @@ pub(crate) fn write(out: &mut impl Write, handle: &str, card: &ApprovalCard) -> 
             writeln!(out, "  {}", one_line(tool))?;
         }
     }
+    signature(out, handle, &card.signature)?;
     files(out, entry)?;
     for path in card.unread_files.iter().take(MAX_FILES) {
         writeln!(out, "  {FAINT}not read{FAINT:#}   {}", one_line(path.as_str()))?;
@@ -89,6 +93,33 @@ pub(crate) fn write(out: &mut impl Write, handle: &str, card: &ApprovalCard) -> 
         )?;
     }
     Ok(())
+}
+
+/// Writes who vouches for the content, if the user has a rule about that.
+fn signature(out: &mut impl Write, handle: &str, signature: &SignatureCheck) -> io::Result<()> {
+    match signature {
+        SignatureCheck::NotAsked => Ok(()),
+        SignatureCheck::Unsigned => writeln!(out, "{WARNING}It is not signed.{WARNING:#}"),
+        SignatureCheck::NotRead => {
+            let handle = argument(handle);
+            writeln!(
+                out,
+                "Its signature was not read; `skillwire verify-signature {handle}` reads it."
+            )
+        }
+        SignatureCheck::Refused(problem) => {
+            let problem = one_line_within(problem, MAX_VALUE_CHARS);
+            writeln!(
+                out,
+                "{WARNING}Its signature is not valid{WARNING:#}: the signature {problem}."
+            )
+        }
+        SignatureCheck::Vouched(vouchers) => vouchers.iter().try_for_each(|voucher| {
+            let name = one_line(&voucher.name);
+            let signer = one_line_within(&voucher.signer, MAX_VALUE_CHARS);
+            writeln!(out, "Signed by {STRONG}{name}{STRONG:#}: {signer}")
+        }),
+    }
 }
 
 fn field(out: &mut impl Write, name: &str, value: &str) -> io::Result<()> {

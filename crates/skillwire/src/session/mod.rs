@@ -369,6 +369,7 @@ fn host(settings: &HostSettings, options: &SessionOptions) -> Result<HostBuilder
         .cache(settings.cache()?)
         .dialects(settings.dialects())
         .audit(settings.audit())
+        .signatures(settings.signature_rules()?)
         .lock(options.lock.clone())
         .offline(options.offline))
 }

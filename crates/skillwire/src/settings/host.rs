@@ -1,13 +1,16 @@
 //! Where the host keeps its state, and which variables the server processes that it starts get.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use skillwire_client::{
     CommandEndpoint, Endpoint, HttpServer, Secret, ServerConfig, ServerUrl, StdioServer, expand,
 };
 use skillwire_host::OriginAddress;
 use skillwire_state::{AuditLog, FileCache, FileDialects, FileRecords, Logins, Servers};
-use skillwire_trust::{Reason, Refusal, Remedy, ServerLabel};
+use skillwire_trust::{Reason, Refusal, Remedy, ServerLabel, SignatureRules};
 
 use super::{
     environment::{cache_folder, environment, home_folder, state_folder, variable},
@@ -109,6 +112,28 @@ impl HostSettings {
     /// The user's own settings.
     pub(crate) fn user(&self) -> Result<UserSettings, Failure> {
         UserSettings::read(&self.state)
+    }
+
+    /// The user's rules about signers; without the file there are none.
+    pub(crate) fn signature_rules(&self) -> Result<Option<Arc<dyn SignatureRules>>, Failure> {
+        #[cfg(feature = "sign")]
+        let rules = super::trust::read(&self.state)?.map(|rules| Arc::new(rules) as _);
+        // Rules that this build cannot follow must not be passed over.
+        #[cfg(not(feature = "sign"))]
+        let rules = {
+            if self.state.join("trust.toml").exists() {
+                crate::features::Feature::Sign.needed_for("trust.toml")?;
+            }
+            None
+        };
+        Ok(rules)
+    }
+
+    /// The signers that the user's rules name.
+    #[cfg(feature = "sign")]
+    pub(crate) fn trusted_signers(&self) -> Result<Vec<skillwire_attest::TrustedSigner>, Failure> {
+        Ok(super::trust::read(&self.state)?
+            .map_or_else(Vec::new, super::trust::TrustRules::into_signers))
     }
 
     /// The cache of verified files of servers.

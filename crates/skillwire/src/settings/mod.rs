@@ -18,6 +18,8 @@ mod identity;
 mod named;
 mod reading;
 mod serve;
+#[cfg(all(feature = "host", feature = "sign"))]
+mod trust;
 #[cfg(feature = "host")]
 mod upstream;
 #[cfg(feature = "host")]

@@ -13,7 +13,8 @@ use skillwire_host::{
     context::text::{one_line, one_line_within},
 };
 use skillwire_trust::{
-    DecisionChannel, Origin, Reason, Refusal, RegistryItem, Remedy, ServerLabel, SkillId, Standing,
+    DecisionChannel, Origin, Reason, Refusal, RegistryItem, Remedy, ServerLabel, SignatureCheck,
+    SkillId, Standing,
 };
 
 use super::Outcome;
@@ -62,6 +63,9 @@ pub(super) struct SkillRow<'a> {
     /// How the approval came, if the user's record says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     decided: Option<DecisionChannel>,
+    /// What is known about its signature, if the user has a rule about that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signature: Option<SignatureCheck>,
     /// Why a skill cannot be used although its entry can be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Reason>,
@@ -192,6 +196,12 @@ pub(super) fn row<'a>(host: &Host, item: &'a RegistryItem) -> SkillRow<'a> {
         description: entry.frontmatter.description(),
         state,
         decided: host.decided_through(item.skill.id()).filter(|_| state == "approved"),
+        signature: item
+            .skill
+            .certain()
+            .ok()
+            .map(|listed| host.known_signature(listed))
+            .filter(|signature| *signature != SignatureCheck::NotAsked),
         reason,
         shares_name: item.shares_name,
         dynamic: item.skill.integrity().is_dynamic(),

@@ -4,7 +4,9 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 use skillwire_host::Inspected;
-use skillwire_trust::{ApprovalCard, DecisionChannel, ListedSkill, Standing, requested_tools};
+use skillwire_trust::{
+    ApprovalReview, DecisionChannel, ListedSkill, SignatureCheck, Standing, requested_tools,
+};
 
 use super::Outcome;
 use crate::{
@@ -32,6 +34,7 @@ pub(super) fn run(args: &ShowArgs) -> Outcome {
         let standing = session.host().standing(&named.listed)?;
         let decided = session.host().decided_through(named.listed.id());
         let decided = decided.filter(|_| matches!(standing, Standing::Approved(_)));
+        let signature = session.host().known_signature(&named.listed);
         if args.json {
             let NamedSkill { handle, listed } = &named;
             let mut shown = json!({
@@ -53,9 +56,12 @@ pub(super) fn run(args: &ShowArgs) -> Outcome {
             if let Some(decided) = decided {
                 shown["decided"] = json!(decided);
             }
+            if signature != SignatureCheck::NotAsked {
+                shown["signature"] = json!(signature);
+            }
             report::json(&mut io::stdout().lock(), &shown)?;
         } else {
-            print(&mut prose::stdout(), &named, &standing, decided)?;
+            print(&mut prose::stdout(), &named, &standing, signature, decided)?;
         }
         Ok(Exit::Ok)
     })
@@ -71,10 +77,12 @@ fn print(
     out: &mut impl Write,
     named: &NamedSkill,
     standing: &Standing,
+    signature: SignatureCheck,
     decided: Option<DecisionChannel>,
 ) -> io::Result<()> {
     let NamedSkill { handle, listed } = named;
-    card::write(out, handle, &ApprovalCard::new(listed, standing))?;
+    let card = ApprovalReview::of(listed, standing).with_signature(signature);
+    card::write(out, handle, card.card())?;
     match standing {
         Standing::Approved(grants) => {
             let suffix = decided.map_or("", DecisionChannel::suffix);

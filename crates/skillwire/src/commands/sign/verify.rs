@@ -83,9 +83,16 @@ fn trusted(args: &TrustedSignerArgs) -> Result<Vec<TrustedSigner>, Failure> {
         .iter()
         .map(|root| signatures::trusted_root(root, identity.as_deref(), issuer.as_deref()));
     let trusted: Vec<_> = keys.chain(roots).collect::<Result<_, _>>()?;
+    #[cfg(feature = "host")]
+    let trusted = if trusted.is_empty() {
+        crate::settings::HostSettings::resolve()?.trusted_signers()?
+    } else {
+        trusted
+    };
     if trusted.is_empty() {
-        return Err(Failure::usage("No signer is trusted, so nothing can be verified.")
-            .hint("Name a key with `--key` or a root with `--root`."));
+        return Err(Failure::usage("No signer is trusted, so nothing can be verified.").hint(
+            "Name a key with `--key` or a root with `--root`, or write signers into `trust.toml`.",
+        ));
     }
     Ok(trusted)
 }

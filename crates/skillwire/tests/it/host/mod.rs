@@ -16,6 +16,8 @@ mod passing_on;
 mod reaching;
 mod refusing;
 mod servers;
+#[cfg(feature = "sign")]
+mod signers;
 mod state;
 #[cfg(unix)]
 pub(crate) mod terminal;

@@ -36,7 +36,8 @@ pub(in crate::commands) fn run(args: &RunArgs) -> Result<ExitStatus, Failure> {
             finish::check_output(folder)?;
         }
         let named = session.find_now(&args.handle).await?;
-        let window = session.host().load(session.host().approved(&named.listed)?).await?.window;
+        let approved = session.host().approved_unasked(&named.listed).await?;
+        let window = session.host().load(approved).await?.window;
         let ended = if args.remote {
             on_server::run(args, &named, &window).await
         } else {

@@ -27,6 +27,7 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
         let named = session.find_now(&args.handle).await?;
         let grants = grants(args, &named)?;
         let listed = &named.listed;
+        session.host().read_signature(listed).await;
         let review = session.host().review(listed)?.proposing(grants.clone());
         if !args.json {
             show(session, &named, review.card()).await?;
