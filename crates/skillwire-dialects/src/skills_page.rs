@@ -140,13 +140,14 @@ pub fn read_run(text: &str) -> Result<RemoteRun, InvalidDocument> {
                 let uri = text(block, "uri").ok_or("a link without a URI")?;
                 run.links.push(RemoteLink { uri, name: text(block, "name") });
             }
-            (Some("resource"), Some(resource)) => match text(resource, "text") {
-                Some(written) => run.texts.push(written),
-                None => {
+            (Some("resource"), Some(resource)) => {
+                if let Some(written) = text(resource, "text") {
+                    run.texts.push(written);
+                } else {
                     let uri = text(resource, "uri").ok_or("a resource without a URI")?;
                     run.links.push(RemoteLink { uri, name: text(resource, "name") });
                 }
-            },
+            }
             _ => run.other_blocks += 1,
         }
     }

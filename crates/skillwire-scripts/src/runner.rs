@@ -638,7 +638,7 @@ mod tests {
         let runner = ScriptRunner::new(sandbox, InterpreterFinder::default(), rules)
             .with_queue_limits(QueueLimits::default().with_running(1).with_waiting(2, 2));
         let slot = runner.queue.enter("bob", 0).unwrap().turn().await;
-        let _before = runner.queue.enter("bob", 0).unwrap();
+        let before = runner.queue.enter("bob", 0).unwrap();
         let (request, store) = request();
         let reports = Mutex::new(Vec::new());
         let on_report = |report: &RunReport| reports.lock().push(report.clone());
@@ -651,7 +651,7 @@ mod tests {
         // One more finds no place, and says so at once.
         let refused = runner.run(request, |_| {}).await.unwrap_err();
         assert!(refused.to_string().starts_with("Too many scripts wait"), "{refused}");
-        drop((slot, _before));
+        drop((slot, before));
         // Whether this machine can isolate a script does not matter here.
         let _ = waiting.await;
         assert_eq!(store.1.load(Ordering::Relaxed), 2);

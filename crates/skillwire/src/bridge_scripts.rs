@@ -63,7 +63,8 @@ impl BridgeScripts for SandboxedScripts {
                 // The channel is full if the client is slow. It gets the next report.
                 let _ = reports.try_send(ScriptReport { done, text });
             };
-            let ran = runner.run_files(run, on_report).await.map_err(failure)?;
+            let mut ran = runner.run_files(run, on_report).await.map_err(failure)?;
+            ran.record["asked_by"] = "model".into();
             Ok(ScriptResult {
                 summary: ran.summary(),
                 content: ran.content(),

@@ -48,6 +48,7 @@ CHECKS = [
     Check("end", "The client ends by itself with the model's last words."),
     Check("undecided", "Without a user, nothing was declined for good.", ("CL-01", "CL-02")),
     Check("later", "What the user approves afterwards loads in the next session.", ("CL-01",)),
+    Check("run", "A script of a skill runs on a file of the user, and the model reads what it wrote."),
     Check("search", "Where tools are searched for, a skill's words find `load_skill`.", ("CL-05",)),
     Check("serve", "The README's `serve` entry shows skills, and one loads.", ("FU-01",)),
     Check("prompt", "A slash command with words after it gives the skill and the words.", ("CL-03",)),
@@ -150,12 +151,24 @@ def tools(session: Session) -> Outcome:
 
 
 def later(client: Client) -> Outcomes:
-    """The user approves what was refused; the next session loads it."""
+    """The user approves what was refused and grants a run; the next session loads and runs it."""
     client.world.approve("flaky-tests")
-    played = script.Script([script.load_skill("load", UNAPPROVED)], CLOSING)
+    orders = client.world.work / "orders.csv"
+    orders.write_text("town,amount\nOslo,10\nRome,20\n", encoding="utf-8")
+    client.world.approve("csv-profiling", "--exec", "--input", str(client.world.work))
+    played = script.Script(
+        [
+            script.load_skill("load", UNAPPROVED),
+            script.run_script("run", APPROVED, "scripts/profile_csv.py", orders),
+        ],
+        CLOSING,
+    )
     session = client.session("later", client.world.bridge(), played, "A test is flaky.")
-    loaded = played.answers.get("load", "")
-    return {"later": held(OTHER_TEXT in loaded, loaded or session.report())}
+    loaded, ran = played.answers.get("load", ""), played.answers.get("run", "")
+    return {
+        "later": held(OTHER_TEXT in loaded, loaded or session.report()),
+        "run": held("town" in ran and "amount" in ran, ran or session.report()),
+    }
 
 
 def search(client: Client) -> Outcomes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from .conversation import Conversation, Reply, Tool, plain
@@ -17,6 +18,7 @@ from .conversation import Conversation, Reply, Tool, plain
 LIST = ("search_skills", "find_skills", "list_skills")
 LOAD = ("load_skill", "get_skill", "use_skill")
 READ = ("read_skill_file", "read_file_of_skill")
+RUN = ("run_skill_script",)
 # Tools with which a run ends in clients that do not take words for the end.
 ENDS = ("final_answer", "attempt_completion", "submit_and_exit")
 # Tools with which clients find the tools that they do not list.
@@ -73,6 +75,16 @@ def read_file(name: str, handle: str, path: str, offsets: dict[str, int] | None 
         return given
 
     return Step(name, READ, arguments)
+
+
+def run_script(name: str, handle: str, path: str, file: Path) -> Step:
+    """Runs a script on a file of the user."""
+
+    def arguments(tool: Tool, _: Conversation) -> dict[str, Any]:
+        skill = key(tool, "name", "skill", "handle")
+        return {skill: handle, "script": path, "args": [str(file)], "inputs": [str(file)]}
+
+    return Step(name, RUN, arguments)
 
 
 def load_wrongly(name: str) -> Step:

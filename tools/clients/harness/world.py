@@ -97,8 +97,8 @@ class World:
         self.skillwire("server", "add", LABEL, "--", *command)
         self.approve("csv-profiling")
 
-    def approve(self, name: str) -> None:
-        self.skillwire("approve", f"{LABEL}:{name}", "--yes")
+    def approve(self, name: str, *grants: str) -> None:
+        self.skillwire("approve", f"{LABEL}:{name}", "--yes", *grants)
 
     def state(self, name: str) -> str:
         """Where a skill stands for the user."""

@@ -33,11 +33,12 @@ impl<'a> ToolArguments<'a> {
         }
     }
 
-    /// Returns an array of words; numbers count as words.
+    /// Returns an array of words; numbers count as words. An empty array counts as absent.
     pub(crate) fn words(&self, name: &str) -> Result<Option<Vec<String>>, Refusal> {
         let items = match self.given.get(name) {
             None | Some(Value::Null) => return Ok(None),
             Some(Value::String(text)) if text.trim().is_empty() => return Ok(None),
+            Some(Value::Array(items)) if items.is_empty() => return Ok(None),
             Some(Value::Array(items)) => items,
             Some(_) => return Err(self.refuse(&format!("an array as `{name}`"), "something else")),
         };
@@ -95,7 +96,10 @@ mod tests {
 
     #[test]
     fn an_empty_string_is_absent_and_a_wrong_argument_is_named_cl_11_cl_13() {
-        let given = json!({ "server": " ", "limit": "20", "offset": 3, "name": 5, "all": "x" });
+        let given = json!({
+            "server": " ", "limit": "20", "offset": 3, "name": 5, "all": "x", "args": ["a b", 7],
+            "empty": [], "mixed": ["a", {}],
+        });
         let given = given.as_object().unwrap();
         let arguments = ToolArguments::new("list_skills", given);
         assert_eq!(arguments.optional("server"), Ok(None));
@@ -103,12 +107,16 @@ mod tests {
             (arguments.number("limit"), arguments.number("offset")),
             (Ok(Some(20)), Ok(Some(3)))
         );
+        assert_eq!(arguments.words("args"), Ok(Some(vec!["a b".to_owned(), "7".to_owned()])));
+        assert_eq!((arguments.words("none"), arguments.words("empty")), (Ok(None), Ok(None)));
         assert_eq!((arguments.number("none"), arguments.is_true("none")), (Ok(None), Ok(false)));
         for (refusal, named) in [
             (arguments.required("name").unwrap_err(), "a string as `name`"),
             (arguments.required("server").unwrap_err(), "a string as `server`"),
             (arguments.number("all").unwrap_err(), "a whole number as `all`"),
             (arguments.is_true("all").unwrap_err(), "true or false as `all`"),
+            (arguments.words("all").unwrap_err(), "an array as `all`"),
+            (arguments.words("mixed").unwrap_err(), "strings in `mixed`"),
         ] {
             assert_eq!(refusal.reason, Reason::ToolInputInvalid);
             assert_eq!(refusal.expected.as_deref(), Some(named));

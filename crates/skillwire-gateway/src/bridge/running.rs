@@ -71,10 +71,10 @@ impl Bridge {
             let text = "Scripts cannot be isolated on this machine, so none is run.";
             return Ok(ToolReply::error(text));
         };
-        let (request, names) = run_request(arguments, &*runner)?;
+        let (request, copies) = run_request(arguments, &*runner)?;
         // The script finds the copy of a file by its name in the working folder.
-        let named = |word: String| names.get(&word).cloned().unwrap_or(word);
-        let words = words.into_iter().map(named).collect();
+        let words = words.into_iter().map(|word| copies.get(&word).cloned().unwrap_or(word));
+        let words = words.collect();
         let wanted = WantedRun { script, words, request };
         let grants = match opened.window.grants_for_run(&wanted.request) {
             Ok(grants) => grants,
@@ -97,6 +97,9 @@ impl Bridge {
     ) -> Result<ToolReply, CallError> {
         let window = Arc::clone(&opened.window);
         let script = wanted.script.to_string();
+        // Written before the script starts, so that the log names it even if the bridge is killed.
+        let started = json!({ "asked_by": "model", "script": script, "outcome": "started" });
+        window.log_run(Ok(()), &started.to_string());
         let (reports, mut reported) = mpsc::channel::<ScriptReport>(WAITING_REPORTS);
         let running = runner.run(BridgeScript {
             skill: window.skill().clone(),

@@ -136,12 +136,17 @@ proptest! {
             0 => "*.example.com:1".to_owned(),
             n => format!("h{n}.example.com:1"),
         });
-        let mut grants = RunGrants::default();
-        grants.network = own.into_iter().map(host).collect();
-        grants.time = own_time.and_then(|it| TimeLimit::from_seconds(it).ok());
-        let mut request = RunRequest::default();
-        request.network = asked.map(|asked| asked.into_iter().map(host).collect());
-        request.time = time.and_then(|it| TimeLimit::from_seconds(it).ok());
+        let seconds = |it: Option<u64>| it.and_then(|it| TimeLimit::from_seconds(it).ok());
+        let grants = RunGrants {
+            network: own.into_iter().map(host).collect(),
+            time: seconds(own_time),
+            ..RunGrants::default()
+        };
+        let request = RunRequest {
+            network: asked.map(|asked| asked.into_iter().map(host).collect()),
+            time: seconds(time),
+            ..RunRequest::default()
+        };
         match grants.narrowed(&request) {
             Ok(given) => {
                 let covered = |it: &NetworkGrant| grants.network.iter().any(|own| own.covers(it));

@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 use skillwire_testkit::{
-    DocumentedDialect, DocumentedServer, RpcReply, SkillFolder, modern_meta, modern_request,
+    DocumentedDialect, DocumentedServer, RpcReply, SkillFolder, initialize_params, legacy_request,
+    modern_meta, modern_request,
 };
 
 use crate::{
@@ -219,6 +220,56 @@ async fn a_user_who_does_not_want_to_be_asked_again_grants_what_the_form_showed(
     let shown = user.run_ok(&["show", "acme:refunds"]).await;
     assert!(shown.contains("approved in a form") && shown.contains("network: none"), "{shown}");
     client.bridge.close().await.assert_exit(0);
+}
+
+#[tokio::test]
+async fn a_skill_that_changes_while_the_user_looks_does_not_run() {
+    let (user, skills) = user().await;
+    let mut client = Client::of(&user, true);
+    let wanted = json!({ "name": "acme:refunds", "script": "scripts/net.sh" });
+    let asked = client.run(&wanted).await;
+    assert!(form(&asked).contains("scripts/net.sh"), "{asked}");
+    skills.file("refunds/scripts/net.sh", "echo evil\n");
+    // The bridge may have noticed the change or not; neither version runs with the old answer.
+    let mut asked_again = false;
+    for _ in 0..200 {
+        let answered = client.answer(&wanted, &asked, yes(true)).await;
+        assert!(!text(&answered).contains("evil\n"), "{answered}");
+        if answered["isError"] == true || answered["resultType"] == "input_required" {
+            asked_again = true;
+            break;
+        }
+        // The bytes that the user was asked about are still what the server lists.
+        assert!(text(&answered).contains("net\n"), "{answered}");
+    }
+    assert!(asked_again, "the change ends the grant");
+    client.bridge.close().await.assert_exit(0);
+}
+
+#[tokio::test]
+async fn a_client_of_the_legacy_era_is_asked_in_the_middle_of_the_call() {
+    let (user, _skills) = user().await;
+    let mut bridge = StdioServer::start(user.command(&["bridge"]));
+    let mut hello = initialize_params("2025-06-18");
+    hello["capabilities"] = json!({ "elicitation": {} });
+    bridge.request(&legacy_request(0, "initialize", hello)).await.result();
+    let arguments = json!({ "name": "acme:refunds", "script": "scripts/net.sh" });
+    let params = json!({ "name": "run_skill_script", "arguments": arguments });
+    bridge.send(&legacy_request(1, "tools/call", params)).await;
+    for _ in 0..20 {
+        let message = bridge.next().await.expect("the bridge answers");
+        if message["method"] == "elicitation/create" {
+            let words = message["params"]["message"].as_str().unwrap_or_default();
+            assert!(words.starts_with("Run `scripts/net.sh` of the skill acme:refunds"), "{words}");
+            let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": yes(false) });
+            bridge.send(&answer).await;
+        } else if message["id"] == 1 {
+            assert!(text(&message["result"]).contains("net\n"), "{message}");
+            bridge.close().await.assert_exit(0);
+            return;
+        }
+    }
+    panic!("no answer after twenty messages");
 }
 
 #[tokio::test]
