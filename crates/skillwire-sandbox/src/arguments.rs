@@ -109,6 +109,11 @@ impl ScriptArguments {
         Self::bounded(words, stdin)
     }
 
+    /// Replaces what the script reads from standard input.
+    pub fn with_stdin(self, stdin: Vec<u8>) -> Result<Self, InvalidArguments> {
+        Self::bounded(self.words, stdin)
+    }
+
     fn bounded(words: Vec<String>, stdin: Vec<u8>) -> Result<Self, InvalidArguments> {
         if words.iter().any(|word| word.len() > MAX_WORD) {
             return Err(InvalidArguments::LongWord);

@@ -24,6 +24,7 @@
 //! ```
 
 mod audit;
+mod declared_arguments;
 mod environments;
 mod file_run;
 mod inputs;
@@ -45,6 +46,7 @@ pub use skillwire_sandbox::{
 pub use skillwire_source::{PathPatterns, Skill};
 
 pub use self::{
+    declared_arguments::DeclarationError,
     environments::{
         NodeNeeds, Package, PackageCache, PackageError, PythonNeeds, ResolvedPackages, VenvError,
         VirtualEnvironment, first_closed_folder,

@@ -22,6 +22,7 @@ use tokio::{
 
 use crate::{
     audit::{self, AuditSubject},
+    declared_arguments::{self, DeclarationError, DeclaredArguments},
     output_store::{OutputRetention, OutputStore, RetainedFile},
     rules::{ExecutionRule, ExecutionRules},
     run_queue::{QueueFull, QueueLimits, RunQueue, RunSlot},
@@ -65,6 +66,9 @@ pub enum ScriptNotRun {
     /// The client sent arguments that cannot be passed to a script.
     #[error("{}", sentence(.0))]
     Arguments(#[from] InvalidArguments),
+    /// The skill declares arguments for the script, and those that the client sent do not fit.
+    #[error("{}", sentence(.0))]
+    Declared(#[from] DeclarationError),
     /// The client sent inputs that a script cannot be given.
     #[error("{}", sentence(.0))]
     Inputs(#[from] InvalidInputs),
@@ -386,6 +390,13 @@ impl ScriptRunner {
     ) -> Result<ScriptJob, ScriptNotRun> {
         let ScriptRequest { skill, script, .. } = request;
         let files = read_files(file_tree(skill)?.clone()).await?;
+        let arguments = match declaration_file(skill) {
+            Some(path) => match DeclaredArguments::read(&path, &files, script)? {
+                Some(declared) => declared.apply(request.arguments.as_ref())?,
+                None => arguments,
+            },
+            None => arguments,
+        };
         let mut job = ScriptJob::new(files, script.clone(), arguments, &self.interpreters)?;
         job.set_inputs(read_inputs(&request.inputs).await?)?;
         for (name, value) in &rule.variables {
@@ -480,6 +491,13 @@ fn file_tree(skill: &Skill) -> Result<&FileTree, ScriptNotRun> {
         SkillContent::Files(tree) => Ok(tree),
         SkillContent::Generated(_) => Err(ScriptNotRun::GeneratedSkill),
     }
+}
+
+/// The file in which a skill declares the arguments of its scripts.
+fn declaration_file(skill: &Skill) -> Option<String> {
+    let entry = received::read(&skill.entry, EntryLimits::default()).ok()?;
+    let metadata = entry.frontmatter.fields().get("metadata")?;
+    Some(metadata.get(declared_arguments::METADATA_KEY)?.as_str()?.to_owned())
 }
 
 fn has_file(request: &ScriptRequest) -> Result<(), ScriptNotRun> {

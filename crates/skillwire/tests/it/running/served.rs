@@ -81,6 +81,28 @@ async fn arguments_are_words_switches_and_subcommands_b_10() {
 }
 
 #[tokio::test]
+async fn arguments_that_a_skill_declares_are_checked_before_its_script_runs() {
+    let folder = folder();
+    let metadata = "metadata:\n  skillwire-scripts: scripts.json\n";
+    folder.file("tools/SKILL.md", skill_with("tools", metadata));
+    let declared = json!({ "scripts/look.py": {
+        "arguments": { "type": "object", "required": ["file"], "additionalProperties": false,
+                       "properties": { "file": { "type": "string" }, "n": { "type": "integer" } } },
+        "positional": ["file"] } });
+    folder.file("tools/scripts.json", declared.to_string());
+    let mut server = server(&folder);
+    let sent = json!({ "n": 2, "file": "a.csv" });
+    let ran = server.modern("tools/call", call(&sent, &json!([]))).await;
+    let printed = ran.result()["content"][1]["text"].as_str().unwrap().to_owned();
+    assert!(printed.starts_with("['-n', '2', 'a.csv']"), "{printed}");
+    let refused =
+        server.modern("tools/call", call(&json!({ "n": "x", "file": "a" }), &json!([]))).await;
+    let said = refused.result()["content"][0]["text"].as_str().unwrap().to_owned();
+    assert!(said.contains("`arguments.n` is not an integer"), "{said}");
+    server.close().await.assert_exit(0);
+}
+
+#[tokio::test]
 async fn a_server_logs_requests_for_absent_files_and_paths_outside_b_15() {
     let folder = folder();
     let mut server = server(&folder);
