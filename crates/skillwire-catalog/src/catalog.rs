@@ -23,7 +23,7 @@ use crate::{
 /// Swaps that a slow listener may fall behind; beyond that it learns only that it missed some.
 const CHANGE_BACKLOG: usize = 64;
 
-/// Reports of stale skills that may wait for the keeper.
+/// Reports of stale skills that may wait for the follower.
 const STALE_BACKLOG: usize = 256;
 
 /// Identifies a view: callers with the same rights share one.
@@ -93,7 +93,7 @@ pub struct Catalog {
     generation: AtomicU64,
 }
 
-/// Reports to the catalogue's keeper that a skill must be read again.
+/// Reports to the catalogue's follower that a skill must be read again.
 #[derive(Debug, Clone)]
 pub struct StaleReporter {
     place: Option<PathBuf>,

@@ -16,7 +16,7 @@ use tokio::sync::{Mutex, mpsc};
 /// The most skills that wait for a scan; further ones are scanned when their turn comes.
 const BACKLOG: usize = 64;
 
-/// The requested skills, recorded while a keeper wants them.
+/// The requested skills, recorded while a follower wants them.
 #[derive(Debug)]
 pub(crate) struct RequestedSkills {
     wanted: AtomicBool,

@@ -39,12 +39,13 @@ pub use skillwire_client::{
 };
 pub use skillwire_trust::{
     Action, Answer, AnsweredReview, Approval, ApprovalBinding, ApprovalCard, ApprovalReview,
-    ApprovedBy, ApprovedSkill, Audit, Budgets, Cache, Class, Clock, Decision, Dialect,
-    DialectMemory, DynamicPolicy, EntrySource, Event, Grants, Handle, Integrity, KnownDialect,
-    KnownSkill, ListedSkill, Lock, NoAudit, NoCache, NoPrompter, Origin, Policy, Prompter,
-    Question, Reason, Record, RecordStore, Refusal, Registry, RegistryItem, Remedy, ServerLabel,
-    ShownReview, SignatureCheck, SignatureRule, SignatureRules, SkillId, SkillOffer, Standing,
-    StoreError, Subject, SystemClock, UnreadSkill, VerifiedFile, Voucher, requested_tools,
+    ApprovedBy, ApprovedSkill, Audit, Budgets, Cache, Clock, Decision, Dialect, DialectMemory,
+    DynamicPolicy, EntrySource, Event, Grants, Handle, Integrity, KnownDialect, KnownSkill,
+    ListedSkill, LockFile, NoAudit, NoCache, NoPrompter, Origin, Policy, Prompter, Question,
+    Reason, Record, RecordStore, Refusal, RefusalClass, Registry, RegistryItem, Remedy,
+    ServerLabel, ShownReview, SignatureCheck, SignatureRule, SignatureRules, SkillId, SkillOffer,
+    Standing, StoreError, Subject, SystemClock, UnreadSkill, VerifiedFile, Voucher,
+    requested_tools,
 };
 
 pub use self::{

@@ -20,7 +20,7 @@ use skillwire_source::{
 use crate::{
     following::Following,
     http::{Admission, TokenTable, Tokens},
-    live::{Keeper, Notice},
+    live::{Notice, SourceFollower},
     skills::{Inner, Skills},
 };
 
@@ -266,26 +266,26 @@ impl SkillsBuilder {
     #[tracing::instrument(skip_all, fields(sources = self.sources.len()))]
     pub fn build(self) -> Result<Skills, BuildError> {
         let changing = self.changing;
-        let (engine, keeper, admission) = self.assemble()?;
-        keeper.refresh(&ScanRequest::everything());
+        let (engine, follower, admission) = self.assemble()?;
+        follower.refresh(&ScanRequest::everything());
         engine.warm();
         for missing in engine.missing_dependencies() {
             tracing::warn!("{missing}");
         }
-        let following = changing.then(|| Following::start(&keeper)).transpose()?;
-        Ok(Skills(Arc::new(Inner { engine, keeper, admission, _following: following })))
+        let following = changing.then(|| Following::start(&follower)).transpose()?;
+        Ok(Skills(Arc::new(Inner { engine, follower, admission, _following: following })))
     }
 
     /// Builds the server without reading any source.
     ///
-    /// Requests wait for the first [`refresh`](Skills::refresh) or [`Keeper::look`], which the
-    /// program starts when it likes; [`Keeper::follow`] then keeps up with the sources.
+    /// Requests wait for the first [`refresh`](Skills::refresh) or [`SourceFollower::look`], which the
+    /// program starts when it likes; [`SourceFollower::follow`] then keeps up with the sources.
     pub fn prepare(self) -> Result<Skills, BuildError> {
-        let (engine, keeper, admission) = self.assemble()?;
-        Ok(Skills(Arc::new(Inner { engine, keeper, admission, _following: None })))
+        let (engine, follower, admission) = self.assemble()?;
+        Ok(Skills(Arc::new(Inner { engine, follower, admission, _following: None })))
     }
 
-    fn assemble(self) -> Result<(Arc<Engine>, Arc<Keeper>, Admission), BuildError> {
+    fn assemble(self) -> Result<(Arc<Engine>, Arc<SourceFollower>, Admission), BuildError> {
         if let Some(error) = self.error {
             return Err(error);
         }
@@ -322,8 +322,9 @@ impl SkillsBuilder {
         let engine = Arc::new(engine.build());
         let refresher = Refresher::new(catalog, self.sources);
         let on_notice = self.on_notice.unwrap_or_else(|| Box::new(log));
-        let keeper = Keeper::new(refresher, Arc::clone(&engine), self.strictness, on_notice);
-        Ok((engine, Arc::new(keeper), Admission { tokens, public }))
+        let follower =
+            SourceFollower::new(refresher, Arc::clone(&engine), self.strictness, on_notice);
+        Ok((engine, Arc::new(follower), Admission { tokens, public }))
     }
 
     fn add(

@@ -4,7 +4,7 @@ use std::{io, sync::Arc};
 
 use tokio::sync::watch;
 
-use crate::live::Keeper;
+use crate::live::SourceFollower;
 
 /// A thread that follows the sources until this value goes away.
 ///
@@ -16,13 +16,13 @@ pub(crate) struct Following {
 }
 
 impl Following {
-    pub(crate) fn start(keeper: &Arc<Keeper>) -> io::Result<Self> {
+    pub(crate) fn start(follower: &Arc<SourceFollower>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let (stop, mut stopped) = watch::channel(());
-        let keeper = Arc::clone(keeper);
+        let follower = Arc::clone(follower);
         let follow = async move {
             tokio::select! {
-                () = keeper.follow(async || std::future::pending().await) => {}
+                () = follower.follow(async || std::future::pending().await) => {}
                 // The value never changes; this ends when the sender is dropped.
                 _ = stopped.changed() => {}
             }

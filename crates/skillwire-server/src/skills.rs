@@ -14,7 +14,7 @@ use crate::{
     http::{
         self, Admission, ConnectionLimits, HttpOptions, HttpService, TokenChanges, Tokens, Workers,
     },
-    live::Keeper,
+    live::SourceFollower,
     stdio,
 };
 
@@ -47,7 +47,7 @@ pub struct Skills(pub(crate) Arc<Inner>);
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) keeper: Arc<Keeper>,
+    pub(crate) follower: Arc<SourceFollower>,
     pub(crate) admission: Admission,
     /// Stops the thread that follows the sources when the last clone is dropped.
     pub(crate) _following: Option<Following>,
@@ -70,7 +70,7 @@ impl Skills {
     /// Blocks while files are read. A scan with `force_read` asks generated skills for their
     /// `SKILL.md` again, and notifies clients that they may have changed.
     pub fn refresh(&self, look: &ScanRequest) -> Refreshed {
-        self.0.keeper.refresh(look)
+        self.0.follower.refresh(look)
     }
 
     /// Returns the engine that answers requests, for transports of your own.
@@ -78,9 +78,9 @@ impl Skills {
         &self.0.engine
     }
 
-    /// Returns the keeper that updates the skills, for programs that schedule scans themselves.
-    pub fn keeper(&self) -> &Arc<Keeper> {
-        &self.0.keeper
+    /// Returns the follower that updates the skills, for programs that schedule scans themselves.
+    pub fn follower(&self) -> &Arc<SourceFollower> {
+        &self.0.follower
     }
 
     /// Tells whether callers need a token over HTTP.

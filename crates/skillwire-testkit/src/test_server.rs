@@ -134,10 +134,10 @@ impl TestServer {
     /// Scans the sources once, and from then on whenever they change, as a real server does.
     pub async fn follow(&mut self) {
         assert!(self.following.is_none(), "it is followed once");
-        let keeper = Arc::clone(self.skills.keeper());
-        keeper.look(ScanRequest::everything()).await.expect("looking does not panic");
+        let follower = Arc::clone(self.skills.follower());
+        follower.look(ScanRequest::everything()).await.expect("looking does not panic");
         self.following = Some(tokio::spawn(async move {
-            keeper.follow(async || std::future::pending().await).await;
+            follower.follow(async || std::future::pending().await).await;
         }));
     }
 

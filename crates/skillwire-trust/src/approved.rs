@@ -11,7 +11,7 @@ use crate::{
     grants::Grants,
     integrity::Integrity,
     listed::ListedSkill,
-    lock::{Lock, LockMismatch},
+    lock::{LockFile, LockMismatch},
     origin::{Origin, SkillId},
     record::Record,
     refusal::Refusal,
@@ -83,7 +83,7 @@ impl ApprovedSkill {
     }
 
     /// Returns the skill if a lock file lists its content.
-    pub fn by_lock(listed: &ListedSkill, lock: &Lock) -> Result<Self, LockMismatch> {
+    pub fn by_lock(listed: &ListedSkill, lock: &LockFile) -> Result<Self, LockMismatch> {
         if listed.integrity().is_first_seen() {
             return Err(LockMismatch::FirstSeen);
         }

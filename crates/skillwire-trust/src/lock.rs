@@ -13,7 +13,7 @@ mod write;
 
 /// Skills whose exact content may be loaded without asking the user, with their grants.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Lock {
+pub struct LockFile {
     skills: BTreeMap<SkillId, Locked>,
 }
 
@@ -55,7 +55,7 @@ impl Locked {
     }
 }
 
-impl Lock {
+impl LockFile {
     /// Parses a lock file; any invalid part is an error.
     pub fn parse(text: &str) -> Result<Self, InvalidLock> {
         read::lock(text)
@@ -96,7 +96,7 @@ impl Lock {
 }
 
 /// Writes the file: the same skills give the same bytes, with one line per file of a skill.
-impl fmt::Display for Lock {
+impl fmt::Display for LockFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write::lock(self, f)
     }

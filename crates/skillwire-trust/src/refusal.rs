@@ -8,7 +8,7 @@ use crate::{remedy::Remedy, subject::Subject};
 
 /// The class of a refusal; commands turn it into their exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Class {
+pub enum RefusalClass {
     /// Something does not match what was listed or approved, or lies outside the skill.
     Verification,
     /// The user has not approved this, or approved something else.
@@ -48,8 +48,8 @@ macro_rules! reasons {
             }
 
             /// Returns the class of the refusal.
-            pub fn class(self) -> Class {
-                match self { $(Self::$variant => Class::$class,)+ }
+            pub fn class(self) -> RefusalClass {
+                match self { $(Self::$variant => RefusalClass::$class,)+ }
             }
 
             /// Returns the meaning of the code, in a sentence.
@@ -338,12 +338,12 @@ impl Refusal {
     /// about its own failure, which could address the model.
     #[must_use]
     pub fn in_own_words(&self) -> Self {
-        let actual = self.actual.clone().filter(|_| self.class() != Class::Unreachable);
+        let actual = self.actual.clone().filter(|_| self.class() != RefusalClass::Unreachable);
         Self { actual, server_text: None, ..self.clone() }
     }
 
     /// Returns the class of the refusal.
-    pub fn class(&self) -> Class {
+    pub fn class(&self) -> RefusalClass {
         self.reason.class()
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use skillwire_core::visible::one_line;
-use skillwire_trust::{Class, Refusal};
+use skillwire_trust::{Refusal, RefusalClass};
 
 use crate::{
     commands::Outcome,
@@ -13,15 +13,15 @@ use crate::{
 };
 
 /// The exit code of a refusal.
-pub(crate) fn exit(class: Class) -> Exit {
+pub(crate) fn exit(class: RefusalClass) -> Exit {
     match class {
-        Class::Verification => Exit::Verification,
+        RefusalClass::Verification => Exit::Verification,
         // A state file that cannot be read approves nothing.
-        Class::Approval | Class::State => Exit::Approval,
-        Class::NotFound => Exit::NotFound,
-        Class::Ambiguous => Exit::Ambiguous,
-        Class::Unreachable => Exit::Unreachable,
-        Class::Declined => Exit::Declined,
+        RefusalClass::Approval | RefusalClass::State => Exit::Approval,
+        RefusalClass::NotFound => Exit::NotFound,
+        RefusalClass::Ambiguous => Exit::Ambiguous,
+        RefusalClass::Unreachable => Exit::Unreachable,
+        RefusalClass::Declined => Exit::Declined,
     }
 }
 
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn every_class_but_one_has_an_exit_code_of_its_own_hst_118() {
-        let mut codes: BTreeMap<u8, Vec<Class>> = BTreeMap::new();
+        let mut codes: BTreeMap<u8, Vec<RefusalClass>> = BTreeMap::new();
         for reason in Reason::ALL {
             let classes = codes.entry(exit(reason.class()) as u8).or_default();
             if !classes.contains(&reason.class()) {
@@ -104,12 +104,12 @@ mod tests {
         assert_eq!(
             codes,
             [
-                (3, vec![Class::Verification]),
-                (4, vec![Class::Approval, Class::State]),
-                (5, vec![Class::NotFound]),
-                (6, vec![Class::Ambiguous]),
-                (7, vec![Class::Unreachable]),
-                (8, vec![Class::Declined]),
+                (3, vec![RefusalClass::Verification]),
+                (4, vec![RefusalClass::Approval, RefusalClass::State]),
+                (5, vec![RefusalClass::NotFound]),
+                (6, vec![RefusalClass::Ambiguous]),
+                (7, vec![RefusalClass::Unreachable]),
+                (8, vec![RefusalClass::Declined]),
             ]
         );
     }

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use skillwire_client::{Change, Changes};
 use skillwire_core::{ResourceUri, SkillUri, visible::one_line};
 use skillwire_host::FreshListing;
-use skillwire_trust::{Class, Refusal};
+use skillwire_trust::{Refusal, RefusalClass};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::followed::server_state::ServerState;
@@ -230,7 +230,7 @@ async fn update(shared: &ServerState, uri: &str) {
                 let lifetime = entry.lifetime.unwrap_or(shared.options.min_pause);
                 shared.skills().name(entry.listed, lifetime, shared.options.named_for);
             }
-            Err(refusal) if refusal.class() == Class::NotFound => shared.skills().remove(id),
+            Err(refusal) if refusal.class() == RefusalClass::NotFound => shared.skills().remove(id),
             // The next listing shows what became of the skill.
             Err(refusal) => tracing::info!("{refusal}"),
         }

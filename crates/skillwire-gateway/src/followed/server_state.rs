@@ -6,7 +6,7 @@ use parking_lot::{Mutex, MutexGuard};
 use skillwire_core::SkillUri;
 use skillwire_host::Relay;
 use skillwire_source::{ChangeTracker, ContentOwner, InspectedSkill, LookupOutcome};
-use skillwire_trust::{Class, ListedSkill, Reason, Refusal};
+use skillwire_trust::{ListedSkill, Reason, Refusal, RefusalClass};
 use tokio::{
     runtime::Handle,
     sync::{Notify, Semaphore, watch},
@@ -160,9 +160,9 @@ impl ServerState {
             Err(refusal) => {
                 tracing::info!("{refusal}");
                 match refusal.class() {
-                    Class::NotFound | Class::Verification | Class::Declined => {
-                        LookupOutcome::NotFound
-                    }
+                    RefusalClass::NotFound
+                    | RefusalClass::Verification
+                    | RefusalClass::Declined => LookupOutcome::NotFound,
                     _ => LookupOutcome::Failed,
                 }
             }

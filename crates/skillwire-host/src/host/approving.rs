@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use skillwire_trust::{
     Action, Answer, AnsweredReview, Approval, ApprovalReview, ApprovedSkill, DecisionChannel,
-    DynamicPolicy, Grants, KnownSkill, ListedSkill, Lock, LoggedContent, Question, Reason, Record,
-    Refusal, Remedy, ReviewOutcome, SkillId, Standing,
+    DynamicPolicy, Grants, KnownSkill, ListedSkill, LockFile, LoggedContent, Question, Reason,
+    Record, Refusal, Remedy, ReviewOutcome, SkillId, Standing,
 };
 
 use super::{Host, unusable};
@@ -299,7 +299,7 @@ fn entry_of(skill: &KnownSkill) -> Option<&ListedSkill> {
 }
 
 /// Checks a skill of a server against the lock file.
-fn locked(lock: &Lock, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
+fn locked(lock: &LockFile, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
     ApprovedSkill::by_lock(listed, lock).map_err(|mismatch| {
         Refusal::new(Reason::NotLocked)
             .about(listed.id())

@@ -11,8 +11,8 @@ use skillwire_core::SkillUri;
 use skillwire_dialects::Dialect;
 use skillwire_folders::GatedSkill;
 use skillwire_trust::{
-    Action, Approval, Class, EntrySource, Handle, KnownSkill, ListedSkill, LoggedContent, Origin,
-    Reason, Record, Refusal, Registry, Remedy, ServerLabel, SkillId,
+    Action, Approval, EntrySource, Handle, KnownSkill, ListedSkill, LoggedContent, Origin, Reason,
+    Record, Refusal, RefusalClass, Registry, Remedy, ServerLabel, SkillId,
 };
 use tokio::time::sleep;
 
@@ -203,7 +203,7 @@ impl Host {
     /// Adds to the refusal of an unreachable server that its skill can be loaded from the cache, if
     /// the user approved it and the cache has its `SKILL.md`.
     fn offer_cached(&self, skill: &SkillId, refusal: Refusal) -> Refusal {
-        if refusal.class() != Class::Unreachable || self.inner.offline {
+        if refusal.class() != RefusalClass::Unreachable || self.inner.offline {
             return refusal;
         }
         match self.cached_approval(skill) {

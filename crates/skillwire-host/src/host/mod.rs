@@ -25,10 +25,10 @@ use parking_lot::Mutex;
 use skillwire_client::{ClientOptions, Endpoint};
 use skillwire_core::Digest;
 use skillwire_trust::{
-    Action, Answer, ApprovedSkill, Audit, Cache, Clock, DialectMemory, Event, Lock, LoggedContent,
-    MemoryDialects, MemoryRecords, NoAudit, NoCache, NoPrompter, Origin, Policy, Prompter,
-    Question, Reason, RecordStore, Refusal, Remedy, ServerLabel, SignatureCheck, SignatureRules,
-    SkillId, StoreError,
+    Action, Answer, ApprovedSkill, Audit, Cache, Clock, DialectMemory, Event, LockFile,
+    LoggedContent, MemoryDialects, MemoryRecords, NoAudit, NoCache, NoPrompter, Origin, Policy,
+    Prompter, Question, Reason, RecordStore, Refusal, Remedy, ServerLabel, SignatureCheck,
+    SignatureRules, SkillId, StoreError,
 };
 
 use self::folders::Folders;
@@ -62,7 +62,7 @@ struct Inner {
     audit: Arc<dyn Audit>,
     prompter: Arc<dyn Prompter>,
     /// If there is a lock file, it alone decides what may be loaded from servers.
-    lock: Option<Lock>,
+    lock: Option<LockFile>,
     offline: bool,
     folders: Mutex<Arc<Folders>>,
     remotes: Mutex<BTreeMap<ServerLabel, Arc<Remote>>>,
@@ -92,7 +92,7 @@ pub struct HostBuilder {
     dialects: Arc<dyn DialectMemory>,
     audit: Arc<dyn Audit>,
     prompter: Arc<dyn Prompter>,
-    lock: Option<Lock>,
+    lock: Option<LockFile>,
     offline: bool,
     signatures: Option<Arc<dyn SignatureRules>>,
 }
@@ -167,7 +167,7 @@ impl HostBuilder {
     /// Lets a lock file alone decide what may be loaded from servers, for agents that run without a
     /// user.
     #[must_use]
-    pub fn lock(self, lock: Option<Lock>) -> Self {
+    pub fn lock(self, lock: Option<LockFile>) -> Self {
         Self { lock, ..self }
     }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use skillwire_host::{Host, ToolCall, local};
 use skillwire_testkit::{Fault, HostileServer, SkillFolder};
 use skillwire_trust::{
-    Action, Answer, ApprovedBy, Decision, DynamicPolicy, Grants, ListedSkill, Lock, Policy,
+    Action, Answer, ApprovedBy, Decision, DynamicPolicy, Grants, ListedSkill, LockFile, Policy,
     Question, Reason, Remedy, RunGrants, RunRequest, Standing,
 };
 
@@ -390,7 +390,7 @@ async fn a_lock_file_alone_decides_about_skills_of_servers_hst_88() {
     let server = refunds().skill("other", [("x.md", "other")]);
     let plain = host(&server);
     let listed = plain.named("acme:refunds").await.unwrap();
-    let mut lock = Lock::default();
+    let mut lock = LockFile::default();
     lock.insert(listed.id(), &listed.content().unwrap(), Grants::load_only());
     let locked = host_from(Host::builder().lock(Some(lock)), &server);
     assert_eq!(locked.approved(&listed).unwrap().by(), ApprovedBy::Lock);
@@ -441,7 +441,7 @@ async fn nobody_is_asked_about_a_skill_that_is_switched_off_or_not_in_the_lock_f
     let listed = host.named("acme:refunds").await.unwrap();
     host.set_enabled(listed.id(), false).unwrap();
     assert_eq!(host.approved_or_ask(&listed).await.unwrap_err().reason, Reason::Disabled);
-    let builder = Host::builder().prompter(user.clone()).lock(Some(Lock::default()));
+    let builder = Host::builder().prompter(user.clone()).lock(Some(LockFile::default()));
     let locked = host_from(builder, &server);
     assert_eq!(locked.approved_or_ask(&listed).await.unwrap_err().reason, Reason::NotLocked);
     assert!(user.questions().is_empty());

@@ -8,7 +8,7 @@ use skillwire_core::{SkillResource, received::EntryLimits};
 use skillwire_host::{FileContent, Host};
 use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
 use skillwire_trust::{
-    Budgets, Cache, Class, DynamicPolicy, Grants, Origin, Policy, Reason, Remedy, SkillId,
+    Budgets, Cache, DynamicPolicy, Grants, Origin, Policy, Reason, RefusalClass, Remedy, SkillId,
     StoreError, VerifiedFile,
 };
 
@@ -96,7 +96,7 @@ async fn a_rotated_file_revokes_the_approval_and_shows_what_changed_hst_47_hst_5
     server.rotate(X, "changed");
     let refusal = window.read("x.md").await.unwrap_err();
     assert_eq!(refusal.reason, Reason::Changed);
-    assert_eq!(refusal.class(), Class::Approval, "hst_61: approve again, not a read error");
+    assert_eq!(refusal.class(), RefusalClass::Approval, "hst_61: approve again, not a read error");
     assert_eq!(server.count("skills/get"), 1, "hst_56: one refresh and nothing else");
 
     let listed = host.named("acme:refunds").await.unwrap();
@@ -210,7 +210,7 @@ async fn frontmatter_that_differs_from_the_entry_is_not_loaded_hst_51_hst_52_h_3
         let server = with_frontmatter(lines, &patch);
         let refusal = host(&server).window("acme:refunds").await.err().unwrap();
         assert_eq!(refusal.reason, Reason::FrontmatterMismatch, "{lines}");
-        assert_eq!(refusal.class(), Class::Verification);
+        assert_eq!(refusal.class(), RefusalClass::Verification);
         assert!(refusal.expected.unwrap().contains(pointer));
     }
     let reordered = HostileServer::new()
@@ -330,7 +330,7 @@ async fn a_dynamic_skill_stops_at_the_total_of_what_was_retrieved_hst_21_h_45() 
         assert!(window.read("x.md").await.is_ok());
     }
     let refusal = window.read("x.md").await.unwrap_err();
-    assert_eq!(refusal.class(), Class::Declined, "{refusal:?}");
+    assert_eq!(refusal.class(), RefusalClass::Declined, "{refusal:?}");
 }
 
 #[tokio::test]
@@ -413,7 +413,7 @@ async fn what_is_too_large_is_declined_before_anything_is_read_hst_20_h_23() {
     assert!(listing.skills.is_empty());
     let refusal = &listing.refused[0];
     assert_eq!(refusal.reason, Reason::SkillTooLarge);
-    assert_eq!(refusal.class(), Class::Declined);
+    assert_eq!(refusal.class(), RefusalClass::Declined);
     assert_eq!(refusal.expected.as_deref(), Some("at most 16777216 bytes"));
     assert_eq!(server.count("resources/read"), 0);
 }

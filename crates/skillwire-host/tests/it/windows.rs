@@ -3,7 +3,7 @@
 use serde_json::json;
 use skillwire_host::{Child, Host, verification::VerifyOptions};
 use skillwire_testkit::{Fault, HostileServer};
-use skillwire_trust::{Answer, Class, Grants, Question, Reason};
+use skillwire_trust::{Answer, Grants, Question, Reason, RefusalClass};
 
 use crate::support::{Shortcuts, User, endpoint, host, host_from, label};
 
@@ -36,7 +36,11 @@ async fn what_the_held_entry_does_not_list_is_not_asked_for_hst_43_hst_49_hst_50
     ] {
         let refusal = window.read(reference).await.unwrap_err();
         assert_eq!(refusal.reason, reason, "{reference}");
-        assert_eq!(refusal.class(), Class::Verification, "like a digest that does not match");
+        assert_eq!(
+            refusal.class(),
+            RefusalClass::Verification,
+            "like a digest that does not match"
+        );
     }
     assert!(server.log().is_empty(), "{:?}", server.methods());
 }

@@ -61,10 +61,10 @@ impl ServedChannel {
         }
         let skills = builder.prepare()?;
         let http = skills.http_service(options.http.clone());
-        let keeper = Arc::clone(skills.keeper());
+        let follower = Arc::clone(skills.follower());
         // The replica refreshes by itself; this task notices versions that clients ask for by number.
         let following = tokio::spawn(async move {
-            keeper.follow(async || std::future::pending().await).await;
+            follower.follow(async || std::future::pending().await).await;
         });
         let held = Mutex::default();
         Ok(Self { name, store, source, pinned, skills, http, held, following })
@@ -125,7 +125,7 @@ impl ServedChannel {
     /// Shows clients what was loaded.
     pub(crate) async fn refresh(&self) {
         // A scan of no paths asks every source that has no files for its news.
-        if let Err(error) = self.skills.keeper().look(ScanRequest::paths([])).await {
+        if let Err(error) = self.skills.follower().look(ScanRequest::paths([])).await {
             tracing::error!(%error, "showing new versions broke");
         }
     }

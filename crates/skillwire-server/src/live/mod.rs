@@ -54,7 +54,7 @@ const MOST_LOGGED: usize = 10;
 const MAX_DELAY: Duration = Duration::from_millis(500);
 
 /// Scans the sources repeatedly and reports what is new about them.
-pub struct Keeper {
+pub struct SourceFollower {
     engine: Arc<Engine>,
     strictness: Strictness,
     tell: Box<dyn Fn(&Notice) + Send + Sync>,
@@ -71,14 +71,16 @@ struct State {
     least: Duration,
 }
 
-impl fmt::Debug for Keeper {
+impl fmt::Debug for SourceFollower {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Keeper").field("strictness", &self.strictness).finish_non_exhaustive()
+        f.debug_struct("SourceFollower")
+            .field("strictness", &self.strictness)
+            .finish_non_exhaustive()
     }
 }
 
-impl Keeper {
-    /// Creates a keeper of the engine's catalogue; `tell` gets each notice when it begins and when
+impl SourceFollower {
+    /// Creates a follower of the engine's catalogue; `tell` gets each notice when it begins and when
     /// it ends.
     pub fn new(
         refresher: Refresher,
@@ -119,8 +121,8 @@ impl Keeper {
     /// If the scan found something new, the files of a small catalogue are read into memory once
     /// the server is idle.
     pub async fn look(self: &Arc<Self>, look: ScanRequest) -> Result<Refreshed, JoinError> {
-        let keeper = Arc::clone(self);
-        let refreshed = tokio::task::spawn_blocking(move || keeper.refresh(&look)).await?;
+        let follower = Arc::clone(self);
+        let refreshed = tokio::task::spawn_blocking(move || follower.refresh(&look)).await?;
         if !refreshed.sites.is_empty() {
             let engine = Arc::clone(&self.engine);
             self.when_idle(move || engine.warm());
@@ -130,9 +132,9 @@ impl Keeper {
 
     /// Runs background work off the event loop, once no requests come in.
     pub fn when_idle(self: &Arc<Self>, work: impl FnOnce() + Send + 'static) {
-        let keeper = Arc::clone(self);
+        let follower = Arc::clone(self);
         tokio::spawn(async move {
-            keeper.idle().await;
+            follower.idle().await;
             tokio::task::spawn_blocking(work);
         });
     }
@@ -236,8 +238,8 @@ impl Keeper {
 
     /// Splits a scan of everything into parts; returns none if one scan would not take long.
     async fn parts(self: &Arc<Self>) -> Vec<BTreeSet<PathBuf>> {
-        let keeper = Arc::clone(self);
-        let parts = tokio::task::spawn_blocking(move || keeper.state().refresher.parts());
+        let follower = Arc::clone(self);
+        let parts = tokio::task::spawn_blocking(move || follower.state().refresher.parts());
         // Without parts, everything is scanned at once.
         parts.await.unwrap_or_default()
     }

@@ -14,7 +14,7 @@ use skillwire_catalog::{Catalog, CursorSeal, Refresher, SnapshotOptions};
 use skillwire_core::Strictness;
 use skillwire_server::{
     Engine,
-    live::{Keeper, Subject},
+    live::{SourceFollower, Subject},
 };
 use skillwire_source::{
     DirectoryOptions, DirectorySource, GeneratedFiles, ScanRequest, SkillSource,
@@ -58,17 +58,18 @@ fn a_large_folder_that_goes_away_and_comes_back_is_told_of_each_time_v_64() {
     let engine = Engine::builder(Arc::clone(refresher.catalog()), seal).build();
     let told = Arc::new(Mutex::new(Vec::new()));
     let hears = Arc::clone(&told);
-    let keeper = Keeper::new(refresher, Arc::new(engine), Strictness::Normal, move |notice| {
-        let about = match &notice.subject {
-            Subject::Unavailable(_) => "unavailable",
-            Subject::Source(_) => "no skill",
-            _ => "something else",
-        };
-        hears.lock().expect("nobody panicked").push((about, notice.over));
-    });
+    let follower =
+        SourceFollower::new(refresher, Arc::new(engine), Strictness::Normal, move |notice| {
+            let about = match &notice.subject {
+                Subject::Unavailable(_) => "unavailable",
+                Subject::Source(_) => "no skill",
+                _ => "something else",
+            };
+            hears.lock().expect("nobody panicked").push((about, notice.over));
+        });
     let look = || {
         for part in &parts {
-            keeper.refresh(&ScanRequest::paths(part.clone()));
+            follower.refresh(&ScanRequest::paths(part.clone()));
         }
         std::mem::take(&mut *told.lock().expect("nobody panicked"))
     };

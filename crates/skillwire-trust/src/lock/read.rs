@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use skillwire_core::{Digest, RelPath, ResourceUri, SkillResource, SkillUri, visible::truncated};
 
-use super::{InvalidLock, Lock, Locked};
+use super::{InvalidLock, LockFile, Locked};
 use crate::{
     grants::Grants,
     origin::{Origin, SkillId},
@@ -55,7 +55,7 @@ struct FileResource {
     size: u64,
 }
 
-pub(super) fn lock(text: &str) -> Result<Lock, InvalidLock> {
+pub(super) fn lock(text: &str) -> Result<LockFile, InvalidLock> {
     if text.len() > MAX_BYTES {
         return Err(InvalidLock::new(format!("has more than {MAX_BYTES} bytes")));
     }
@@ -69,7 +69,7 @@ pub(super) fn lock(text: &str) -> Result<Lock, InvalidLock> {
         let problem = format!("has version {}, which this program does not know", file.version);
         return Err(InvalidLock::new(problem));
     }
-    let mut lock = Lock::default();
+    let mut lock = LockFile::default();
     for skill in file.skill {
         let about = truncated(&format!("{}:{}", skill.server, skill.uri));
         let (id, locked) = read_skill(skill)

@@ -10,8 +10,8 @@ fn refunds(label: &str) -> SkillId {
     id(label, "skill://acme/refunds/SKILL.md")
 }
 
-fn locked() -> (Lock, SkillId) {
-    let mut lock = Lock::default();
+fn locked() -> (LockFile, SkillId) {
+    let mut lock = LockFile::default();
     let skill = refunds("acme");
     let tools = ["Bash(git:*)".to_owned(), "Read".to_owned()].into();
     let grants = Grants { tools, execute: true, ..Grants::load_only() };
@@ -40,7 +40,7 @@ fn a_lock_is_for_one_server_hst_12_h_50() {
     let denied = lock.allows(&same_uri, &content(&same_uri, "one"));
     assert_eq!(denied, Err(LockMismatch::NotLocked));
     // The content of one skill cannot be locked for another.
-    let mut lock = Lock::default();
+    let mut lock = LockFile::default();
     let wrong = id("acme", "skill://acme/x/refunds/SKILL.md");
     assert!(!lock.insert(&wrong, &content(&refunds("acme"), "one"), Grants::default()));
     assert!(lock.insert(&wrong, &content(&wrong, "one"), Grants::default()));
@@ -91,8 +91,8 @@ fn every_kind_of_change_is_told_hst_89_h_47_h_48() {
 fn a_lock_is_written_in_one_way_and_read_back() {
     let (lock, skill) = locked();
     let text = lock.to_string();
-    assert_eq!(Lock::parse(&text).unwrap(), lock);
-    assert_eq!(Lock::parse(&text).unwrap().to_string(), text);
+    assert_eq!(LockFile::parse(&text).unwrap(), lock);
+    assert_eq!(LockFile::parse(&text).unwrap().to_string(), text);
     // The order of insertion does not change the file.
     let (mut again, _) = locked();
     assert!(again.remove(&skill) && !again.remove(&skill));
@@ -123,7 +123,7 @@ files = [
         Digest::of(b"b"),
     );
     assert!(text.starts_with(&expected), "{text}");
-    assert_eq!(Lock::parse(&Lock::default().to_string()).unwrap(), Lock::default());
+    assert_eq!(LockFile::parse(&LockFile::default().to_string()).unwrap(), LockFile::default());
 }
 
 #[test]
@@ -132,14 +132,14 @@ fn names_that_hide_something_are_visible_to_a_reviewer() {
     let mut entry = serde_json::to_value(content(&skill, "one").entry()).unwrap();
     entry["resources"][1]["uri"] = "skill://acme/refunds/%E2%80%AE%0A%22%5C%C3%A9".into();
     let entry = received::read(&entry.to_string(), EntryLimits::default()).unwrap();
-    let mut lock = Lock::default();
+    let mut lock = LockFile::default();
     let tools = ["Read\u{200b}".to_owned()].into();
     let content = ContentSet::of(&entry).unwrap();
     lock.insert(&skill, &content, Grants { tools, ..Grants::load_only() });
     let text = lock.to_string();
     assert!(text.contains(r#"path = "\U0000202E\U0000000A\"\\é""#), "{text}");
     assert!(text.contains(r#"tools = ["Read\U0000200B"]"#), "{text}");
-    assert_eq!(Lock::parse(&text).unwrap(), lock);
+    assert_eq!(LockFile::parse(&text).unwrap(), lock);
 }
 
 #[test]
@@ -151,16 +151,16 @@ fn a_lock_holds_what_scripts_get_and_no_more_than_can_be_granted() {
     }))
     .unwrap();
     let grants = Grants::load_only().with_scripts(run).with_remote_scripts();
-    let mut lock = Lock::default();
+    let mut lock = LockFile::default();
     assert!(lock.insert(&skill, &content(&skill, "one"), grants.clone()));
     let text = lock.to_string();
     let line = r#"run = { network = ["*.example.com:443"], env = ["TOKEN"], inputs = ["/x/\U0000202Edata"], memory = 1024, time = 120 }"#;
     assert!(text.contains(line), "{text}");
     assert!(text.contains("\nremote_execute = true\n"), "{text}");
-    let read = Lock::parse(&text).unwrap();
+    let read = LockFile::parse(&text).unwrap();
     assert_eq!(read.allows(&skill, &content(&skill, "one")), Ok(grants));
     for (from, to) in [("*.example.com:443", "*:443"), ("time = 120", "all = true")] {
-        assert!(Lock::parse(&text.replace(from, to)).is_err(), "{to}");
+        assert!(LockFile::parse(&text.replace(from, to)).is_err(), "{to}");
     }
 }
 
@@ -197,6 +197,6 @@ fn an_edited_lock_is_refused_rather_than_guessed_at_h_65() {
         " ".repeat(17 * 1024 * 1024),
         text[..text.len() / 2].to_owned(),
     ] {
-        assert!(Lock::parse(&bad).is_err(), "{}", &bad[..bad.len().min(2000)]);
+        assert!(LockFile::parse(&bad).is_err(), "{}", &bad[..bad.len().min(2000)]);
     }
 }

@@ -2,13 +2,13 @@
 
 use std::fmt::{self, Formatter, Write};
 
-use super::{Lock, Locked, read::VERSION};
+use super::{LockFile, Locked, read::VERSION};
 use crate::{
     origin::SkillId,
     run_grants::{GrantKind, RunGrants},
 };
 
-pub(super) fn lock(lock: &Lock, f: &mut Formatter<'_>) -> fmt::Result {
+pub(super) fn lock(lock: &LockFile, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str("# Skills that may be loaded without asking, exactly as they are here.\n")?;
     f.write_str("# Written by `skillwire lock`; review changes as you would review code.\n")?;
     writeln!(f, "version = {VERSION}")?;

@@ -118,14 +118,14 @@ async fn serve(
         skills = skills.tokens(tokens);
     }
     let skills = skills.prepare().map_err(super::serve::not_built)?;
-    let keeper = Arc::clone(skills.keeper());
+    let follower = Arc::clone(skills.follower());
     let settings = session.settings();
     let keeping = async {
         start(args, settings, &bridge).await;
         // This scan makes the first snapshot; requests wait for it.
-        let _ = keeper.look(ScanRequest::everything()).await;
+        let _ = follower.look(ScanRequest::everything()).await;
         let _watching = watch(args, settings, &bridge, session.configured());
-        tokio::join!(bridge.follow(), keeper.follow(async || reload.requested().await));
+        tokio::join!(bridge.follow(), follower.follow(async || reload.requested().await));
     };
     let work = async {
         match transport {

@@ -20,7 +20,7 @@ use skillwire_host::{
 };
 use skillwire_state::Configured;
 use skillwire_trust::{
-    DynamicPolicy, Handle, ListedSkill, Lock, Origin, Policy, Reason, Refusal, Registry,
+    DynamicPolicy, Handle, ListedSkill, LockFile, Origin, Policy, Reason, Refusal, Registry,
     ServerLabel, SkillId,
 };
 
@@ -54,7 +54,7 @@ pub(crate) struct SessionOptions {
     /// Asks about skills without digests instead of declining them.
     pub(crate) allow_dynamic: bool,
     /// The lock that replaces the user's approvals for skills of servers.
-    pub(crate) lock: Option<Lock>,
+    pub(crate) lock: Option<LockFile>,
     /// Keeps what servers wrote about their skills in members that this program does not know.
     pub(crate) keeps_entry_text: bool,
     /// Whether skills are passed on to clients, for as long as the program runs.

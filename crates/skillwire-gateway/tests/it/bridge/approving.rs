@@ -7,7 +7,7 @@ use serde_json::json;
 use skillwire_gateway::BridgeOptions;
 use skillwire_host::Host;
 use skillwire_testkit::ScriptedReply;
-use skillwire_trust::{DecisionChannel, Grants, Lock, MemoryRecords, RecordStore};
+use skillwire_trust::{DecisionChannel, Grants, LockFile, MemoryRecords, RecordStore};
 
 use super::support::{
     Bridged, done, endpoint, host, host_with, label, load, read, refunds, refused, text, yes,
@@ -216,7 +216,7 @@ async fn with_a_lock_file_nobody_is_asked_and_the_file_decides_hst_92() {
     let found = approving.discover().await;
     let item = &found.registry.items()[0];
     assert_eq!(item.handle, "acme:refunds");
-    let mut lock = Lock::default();
+    let mut lock = LockFile::default();
     lock.insert(item.skill.id(), &item.skill.content().unwrap(), Grants::load_only());
     let locked = Host::builder().lock(Some(lock)).build();
     locked.add_server(label("acme"), endpoint(&server));

@@ -90,10 +90,10 @@ impl Bridged {
             .expect("a bridge can be put together");
         skills.refresh(&ScanRequest::everything());
         let engine = Arc::clone(skills.engine());
-        let keeper = Arc::clone(skills.keeper());
+        let follower = Arc::clone(skills.follower());
         let followed = bridge.clone();
         let following = tokio::spawn(async move {
-            tokio::join!(followed.follow(), keeper.follow(async || std::future::pending().await));
+            tokio::join!(followed.follow(), follower.follow(async || std::future::pending().await));
         });
         Self { bridge, engine, following }
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use skillwire_core::visible::one_line;
-use skillwire_trust::{Approval, ApprovalBinding, Lock, Reason, RecordStore as _, Refusal};
+use skillwire_trust::{Approval, ApprovalBinding, LockFile, Reason, RecordStore as _, Refusal};
 
 use super::Outcome;
 use crate::{
@@ -28,7 +28,7 @@ pub(super) fn run(args: &LockArgs) -> Outcome {
 }
 
 /// Collects all current approvals. Fails if a decision cannot be read, rather than leave it out.
-fn approved(settings: &HostSettings) -> Result<Lock, Failure> {
+fn approved(settings: &HostSettings) -> Result<LockFile, Failure> {
     let (records, errors) = settings.records().all();
     if let Some(error) = errors.into_iter().next() {
         return Err(Refusal::new(Reason::StateUnusable)
@@ -37,7 +37,7 @@ fn approved(settings: &HostSettings) -> Result<Lock, Failure> {
             .hint("Nothing was written. Fix or remove the file, and decide about its skill anew.")
             .into());
     }
-    let mut lock = Lock::default();
+    let mut lock = LockFile::default();
     for record in records.into_iter().filter(|record| !record.disabled) {
         // An approval of first-seen content is left out: another machine may see other content
         // first.
@@ -51,7 +51,7 @@ fn approved(settings: &HostSettings) -> Result<Lock, Failure> {
     Ok(lock)
 }
 
-fn write(lock: &Lock, file: &Path) -> Outcome {
+fn write(lock: &LockFile, file: &Path) -> Outcome {
     let cannot = |error: io::Error| {
         Failure::usage(format!("`{}` cannot be written.", file.display())).because(error)
     };
@@ -70,11 +70,11 @@ fn write(lock: &Lock, file: &Path) -> Outcome {
     Ok(Exit::Ok)
 }
 
-fn check(approved: &Lock, file: &Path) -> Outcome {
+fn check(approved: &LockFile, file: &Path) -> Outcome {
     let locked = read(file)?;
     let mut out = prose::stdout();
     let mut differences = 0;
-    let find = |lock: &Lock, id| lock.skills().find(|(other, _)| *other == id).map(|(_, d)| d);
+    let find = |lock: &LockFile, id| lock.skills().find(|(other, _)| *other == id).map(|(_, d)| d);
     for (id, content) in approved.skills() {
         let id_text = one_line(&id.to_string());
         match find(&locked, id) {
@@ -104,9 +104,9 @@ fn check(approved: &Lock, file: &Path) -> Outcome {
 }
 
 /// Reads a lock file; a single invalid part is an error.
-pub(in crate::commands) fn read(file: &Path) -> Result<Lock, Failure> {
+pub(in crate::commands) fn read(file: &Path) -> Result<LockFile, Failure> {
     let text = regular_file::read(file, MAX_LOCK_BYTES).map_err(|error| {
         Failure::usage(format!("`{}` cannot be read.", file.display())).because(error)
     })?;
-    Lock::parse(&text).map_err(|error| Failure::usage(format!("`{}` {error}.", file.display())))
+    LockFile::parse(&text).map_err(|error| Failure::usage(format!("`{}` {error}.", file.display())))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use skillwire_catalog::Refreshed;
 use skillwire_core::{Effect, Strictness};
-use skillwire_server::live::{Keeper, Notice, Subject};
+use skillwire_server::live::{Notice, SourceFollower, Subject};
 use skillwire_source::ScanRequest;
 
 use super::signals::ReloadSignal;
@@ -13,7 +13,7 @@ use crate::{exit::Exit, failure::Failure, progress::ScanSpinner, report::printab
 
 /// Scans the folders of a running server whenever they change.
 pub(super) struct LiveFolders {
-    keeper: Arc<Keeper>,
+    follower: Arc<SourceFollower>,
     strictness: Strictness,
     /// The spinner that is shown until the first scan is done.
     waiting: Option<ScanSpinner>,
@@ -22,8 +22,12 @@ pub(super) struct LiveFolders {
 }
 
 impl LiveFolders {
-    pub(super) fn new(keeper: Arc<Keeper>, strictness: Strictness, waiting: ScanSpinner) -> Self {
-        Self { keeper, strictness, waiting: Some(waiting), before: None }
+    pub(super) fn new(
+        follower: Arc<SourceFollower>,
+        strictness: Strictness,
+        waiting: ScanSpinner,
+    ) -> Self {
+        Self { follower, strictness, waiting: Some(waiting), before: None }
     }
 
     /// Delays the first scan until a future completes.
@@ -42,7 +46,7 @@ impl LiveFolders {
             before.await;
         }
         let refreshed =
-            self.keeper.look(look).await.map_err(|error| {
+            self.follower.look(look).await.map_err(|error| {
                 Failure::new(Exit::Internal, "Reading skills broke.").because(error)
             });
         self.waiting = None;
@@ -51,7 +55,7 @@ impl LiveFolders {
 
     /// Does background work once no request has come for a while.
     pub(super) fn when_idle(&self, work: impl FnOnce() + Send + 'static) {
-        self.keeper.when_idle(work);
+        self.follower.when_idle(work);
     }
 
     /// Follows changes of the folders, and reload signals, for ever; a signal also runs
@@ -62,7 +66,7 @@ impl LiveFolders {
             on_reload();
             tracing::info!("reading all folders again");
         };
-        self.keeper.follow(reload).await;
+        self.follower.follow(reload).await;
     }
 }
 

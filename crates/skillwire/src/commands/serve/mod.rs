@@ -120,7 +120,7 @@ async fn serve(settings: ServeSettings) -> Outcome {
     }
     let skills = skills.prepare().map_err(not_built)?;
     let mut live =
-        LiveFolders::new(Arc::clone(skills.keeper()), strictness, ScanSpinner::new(progress));
+        LiveFolders::new(Arc::clone(skills.follower()), strictness, ScanSpinner::new(progress));
     #[cfg(feature = "host")]
     if let Some(passing) = &passing {
         live.wait_for(passing.settled());
