@@ -3,7 +3,12 @@
 //! A blob is hashed on its way in and on its way out. Its name is its digest, so writing one twice is
 //! harmless and needs no condition that an object store would have to keep under races.
 
-use std::{io::Read, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -14,9 +19,13 @@ use object_store::{
 use skillwire_core::Digest;
 
 use crate::{
+    blob_cache::BlobCache,
     error::StoreError,
     options::{BlobLocation, S3Location},
 };
+
+/// Larger blobs are hashed on a thread of their own, so that they hold up no other request.
+const HASHED_IN_PLACE: u64 = 256 << 10;
 
 /// How many blobs are written or deleted at the same time.
 const PARALLEL: usize = 8;
@@ -28,6 +37,8 @@ pub(crate) struct BlobStore {
     prefix: String,
     /// The folder, if the blobs are in one: plain reads are four times as fast as those of the library.
     folder: Option<PathBuf>,
+    /// Blobs that were read, if they are not in a folder anyway.
+    cache: Option<BlobCache>,
 }
 
 impl BlobStore {
@@ -40,13 +51,20 @@ impl BlobStore {
                     .map_err(|source| StoreError::File { path: folder.clone(), source })?;
                 // Without `fsync` an acknowledged publication could be lost with the power.
                 let store = LocalFileSystem::new_with_prefix(&folder)?.with_fsync(true);
-                Ok(Self { store: Arc::new(store), prefix: String::new(), folder: Some(folder) })
+                Ok(Self { store: Arc::new(store), prefix: String::new(), folder: Some(folder), cache: None })
             }
             BlobLocation::S3(location) => {
                 let store = open_s3(location, timeout)?;
-                Ok(Self { store, prefix: location.prefix.clone(), folder: None })
+                Ok(Self { store, prefix: location.prefix.clone(), folder: None, cache: None })
             }
         }
+    }
+
+    /// Keeps blobs that are read in a cache, unless they are in a folder anyway.
+    #[must_use]
+    pub(crate) fn with_cache(mut self, cache: Option<BlobCache>) -> Self {
+        self.cache = cache.filter(|_| self.folder.is_none());
+        self
     }
 
     fn key(&self, digest: &Digest) -> Key {
@@ -85,26 +103,42 @@ impl BlobStore {
         Ok(())
     }
 
+    /// Reads a blob, from the cache if it is there, and compares its bytes with its name.
+    pub(crate) async fn get_cached(&self, digest: &Digest, size: u64) -> Result<Bytes, StoreError> {
+        let Some(cache) = self.cache.clone() else {
+            return self.get(digest, size).await;
+        };
+        let (found, wanted) = (cache.clone(), *digest);
+        if let Some(bytes) = blocking(move || found.get(&wanted)).await? {
+            return Ok(bytes);
+        }
+        let bytes = self.get(digest, size).await?;
+        let kept = bytes.clone();
+        blocking(move || cache.keep(&wanted, &kept)).await?;
+        Ok(bytes)
+    }
+
+    /// Deletes blobs from the cache.
+    pub(crate) async fn forget_cached(&self, digests: Vec<Digest>) -> Result<(), StoreError> {
+        match self.cache.clone() {
+            Some(cache) => blocking(move || cache.forget(&digests)).await,
+            None => Ok(()),
+        }
+    }
+
     /// Reads a blob and compares its bytes with its name.
     pub(crate) async fn get(&self, digest: &Digest, size: u64) -> Result<Bytes, StoreError> {
-        let bytes = match &self.folder {
-            Some(folder) => {
-                let path = folder.join(self.key(digest).as_ref());
-                read_file(path, size).await?
-            }
-            None => self.get_object(digest, size).await?,
-        };
-        let Some(bytes) = bytes else {
-            return Err(StoreError::BlobMissing { digest: *digest });
-        };
-        if bytes.len() as u64 != size {
-            return Err(StoreError::BlobDamaged { digest: *digest, actual: None });
+        let wanted = *digest;
+        if let Some(folder) = &self.folder {
+            let path = folder.join(self.key(digest).as_ref());
+            return blocking(move || compare(&wanted, size, read_file(&path, size)?)).await?;
         }
-        let actual = Digest::of(&bytes);
-        if actual != *digest {
-            return Err(StoreError::BlobDamaged { digest: *digest, actual: Some(actual) });
+        let bytes = self.get_object(digest, size).await?;
+        if size < HASHED_IN_PLACE {
+            compare(digest, size, bytes)
+        } else {
+            blocking(move || compare(&wanted, size, bytes)).await?
         }
-        Ok(bytes)
     }
 
     /// Reads an object, but never more than its size should be.
@@ -123,6 +157,7 @@ impl BlobStore {
 
     /// Deletes blobs; those that are not there are deleted already.
     pub(crate) async fn delete_all(&self, blobs: &[Digest]) -> Result<(), StoreError> {
+        self.forget_cached(blobs.to_vec()).await?;
         stream::iter(blobs)
             .map(|digest| async {
                 match self.store.delete(&self.key(digest)).await {
@@ -158,21 +193,40 @@ fn open_s3(location: &S3Location, timeout: Duration) -> Result<Arc<dyn ObjectSto
     Ok(Arc::new(builder.build()?))
 }
 
-/// Reads a file, but never more than one byte beyond its size.
-async fn read_file(path: PathBuf, size: u64) -> Result<Option<Bytes>, StoreError> {
-    let read = move || {
-        let file = match std::fs::File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(unreadable(source)),
-        };
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).min(64 << 20));
-        file.take(size.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
-        Ok(Some(Bytes::from(bytes)))
-    };
-    tokio::task::spawn_blocking(read)
+/// Runs work that blocks or takes long on a thread of its own.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, StoreError> {
+    tokio::task::spawn_blocking(work)
         .await
-        .map_err(|error| StoreError::Unavailable { part: "blob store", source: error.into() })?
+        .map_err(|error| StoreError::Unavailable { part: "blob store", source: error.into() })
+}
+
+/// Compares bytes that were found with what their name says.
+fn compare(digest: &Digest, size: u64, bytes: Option<Bytes>) -> Result<Bytes, StoreError> {
+    let Some(bytes) = bytes else {
+        return Err(StoreError::BlobMissing { digest: *digest });
+    };
+    if bytes.len() as u64 != size {
+        return Err(StoreError::BlobDamaged { digest: *digest, actual: None });
+    }
+    let actual = Digest::of(&bytes);
+    if actual != *digest {
+        return Err(StoreError::BlobDamaged { digest: *digest, actual: Some(actual) });
+    }
+    Ok(bytes)
+}
+
+/// Reads a file, but never more than one byte beyond its size. Blocks.
+fn read_file(path: &Path, size: u64) -> Result<Option<Bytes>, StoreError> {
+    let file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(unreadable(source)),
+    };
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).min(64 << 20));
+    file.take(size.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
+    Ok(Some(Bytes::from(bytes)))
 }
 
 fn unreadable(source: std::io::Error) -> StoreError {

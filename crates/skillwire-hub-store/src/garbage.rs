@@ -25,13 +25,15 @@ const BATCH: usize = 32;
 pub struct GcOptions {
     /// How long a blob stays after it was last touched.
     pub grace: Duration,
+    /// How many of the newest events stay for replicas; one that is further behind loads everything.
+    pub keep_events: u64,
     /// Whether to count only, and delete nothing.
     pub dry_run: bool,
 }
 
 impl Default for GcOptions {
     fn default() -> Self {
-        Self { grace: Duration::from_hours(24), dry_run: false }
+        Self { grace: Duration::from_hours(24), keep_events: 100_000, dry_run: false }
     }
 }
 
@@ -104,6 +106,9 @@ impl HubStore {
             let deleted = tx.finish(result).await?;
             report.blobs += deleted.blobs;
             report.bytes += deleted.bytes;
+        }
+        if !options.dry_run {
+            self.trim_outbox(options.keep_events).await?;
         }
         Ok(report)
     }

@@ -35,6 +35,7 @@
 //! ```
 
 mod audit_log;
+mod blob_cache;
 mod blobs;
 mod changes;
 mod decisions;

@@ -307,7 +307,7 @@ impl HubStore {
     /// Reads a stored file and compares its bytes with its digest. One that was changed is never
     /// returned, and is recorded in the audit log.
     pub async fn read_blob(&self, digest: &Digest, size: u64) -> Result<Bytes, StoreError> {
-        let read = self.blobs().get(digest, size).await;
+        let read = self.blobs().get_cached(digest, size).await;
         if let Err(StoreError::BlobDamaged { .. } | StoreError::BlobMissing { .. }) = &read {
             tracing::error!(%digest, "a stored file is damaged or missing and is not served");
             if let Err(error) = self.report_damage(digest).await {

@@ -78,6 +78,9 @@ impl HubStore {
         new: NewNamespace,
     ) -> Result<Namespace, StoreError> {
         caller.require_administrator(Action::ManageHub)?;
+        if new.owner == Subject::everyone() {
+            return Err(Refusal::EveryoneOnlyReads.into());
+        }
         let mut tx = self.begin_write(&caller.subject).await?;
         let result = async {
             if load_namespace(tx.tx(), &new.name).await?.is_some() {
@@ -223,6 +226,9 @@ impl HubStore {
         role: Role,
         granted: bool,
     ) -> Result<Namespace, StoreError> {
+        if granted && *subject == Subject::everyone() && role != Role::Reader {
+            return Err(Refusal::EveryoneOnlyReads.into());
+        }
         let mut tx = self.begin_write(&caller.subject).await?;
         let result = async {
             let before = load_required(tx.tx(), caller, name, Action::ManageNamespace).await?;
@@ -282,6 +288,9 @@ impl HubStore {
         caller: &Caller,
         publisher: TrustedPublisher,
     ) -> Result<TrustedPublisher, StoreError> {
+        if publisher.subject == Subject::everyone() {
+            return Err(Refusal::EveryoneOnlyReads.into());
+        }
         let mut tx = self.begin_write(&caller.subject).await?;
         let result = async {
             let name = publisher.namespace.clone();

@@ -171,6 +171,9 @@ pub struct StoreOptions {
     pub connections: u32,
     /// How long one statement or one request to the object store may take.
     pub timeout: Duration,
+    /// A folder and how many bytes of blobs it may hold. It serves files that a replica has read before
+    /// while the object store is away. Blobs in a folder need none.
+    pub blob_cache: Option<(PathBuf, u64)>,
     /// Tells the time.
     pub clock: Clock,
 }
@@ -184,6 +187,7 @@ impl StoreOptions {
             migrate: true,
             connections: 8,
             timeout: Duration::from_secs(10),
+            blob_cache: None,
             clock: Arc::new(|| Timestamp::from_system_time(SystemTime::now())),
         }
     }
@@ -206,6 +210,13 @@ impl StoreOptions {
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
+        self
+    }
+
+    /// Keeps blobs that were read in a folder, up to a number of bytes.
+    #[must_use]
+    pub fn with_blob_cache(mut self, folder: PathBuf, bytes: u64) -> Self {
+        self.blob_cache = Some((folder, bytes));
         self
     }
 

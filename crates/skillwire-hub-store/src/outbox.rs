@@ -12,6 +12,7 @@ use tokio::{sync::watch, time::Instant};
 
 use crate::{
     error::StoreError,
+    garbage::digest_of,
     records::time_of,
     sql::{Pools, args},
     store::{HubStore, NOTIFY_CHANNEL, number},
@@ -146,9 +147,21 @@ impl Follower {
             None => Ok(Followed::Nothing),
             Some(last) => {
                 self.after = last.number;
+                self.forget_purged(&page.events).await?;
                 Ok(Followed::Events(page.events))
             }
         }
+    }
+
+    /// Deletes erased files from the cache of this replica.
+    async fn forget_purged(&self, events: &[OutboxEvent]) -> Result<(), StoreError> {
+        for event in events {
+            if let HubChange::VersionPurged { blobs, .. } = &event.change {
+                let digests = blobs.iter().filter_map(|hex| digest_of(hex).ok()).collect();
+                self.store.blobs().forget_cached(digests).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Connects the listener. Without one, polling goes on.

@@ -15,6 +15,7 @@ use skillwire_hub::{
 };
 
 use crate::{
+    blobs,
     changes::{apply_change, insert_guards},
     error::StoreError,
     records::{LoadedSkill, files_to_json, load_namespace, load_skill, skill_id_of},
@@ -203,7 +204,8 @@ impl HubStore {
         let namespace = load_namespace(&mut tx, &upload.skill.namespace).await?;
         let namespace = allowed(caller, namespace, &upload.skill)?;
         namespace.quotas.check_version(count, size)?;
-        let upload = CheckedUpload::new(upload)?;
+        // Sixteen megabytes take tens of milliseconds to hash.
+        let upload = blobs::blocking(move || CheckedUpload::new(upload)).await??;
         let plan = decide(&mut tx, caller, &upload).await?;
         tx.commit().await?;
         let dry_run = upload.upload.dry_run;

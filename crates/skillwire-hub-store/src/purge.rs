@@ -84,7 +84,8 @@ impl HubStore {
         })
         .await?;
         let (skill, number) = (version.skill.clone(), version.version.clone());
-        tx.announce(HubChange::VersionPurged { skill, version: number }).await?;
+        let hexes = blobs.iter().map(Digest::hex).collect();
+        tx.announce(HubChange::VersionPurged { skill, version: number, blobs: hexes }).await?;
         // Last, while the lock is held: a publication that wants the same bytes finds that their rows are
         // gone and writes them again. If the commit fails now, the version is damaged and not served, and
         // the purge is repeated.

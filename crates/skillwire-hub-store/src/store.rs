@@ -13,6 +13,7 @@ use sqlx::{
 use tokio::sync::watch;
 
 use crate::{
+    blob_cache::BlobCache,
     blobs::BlobStore,
     error::StoreError,
     options::{Clock, DatabaseLocation, StoreOptions},
@@ -41,7 +42,9 @@ impl HubStore {
     /// Opens a hub; makes it, or updates its schema, if the options allow it.
     #[tracing::instrument(skip_all, fields(database = %options.database, blobs = %options.blobs))]
     pub async fn open(options: StoreOptions) -> Result<Self, StoreError> {
-        let blobs = BlobStore::open(&options.blobs, options.timeout)?;
+        let cache = options.blob_cache.as_ref();
+        let cache = cache.map(|(folder, bytes)| BlobCache::open(folder, *bytes)).transpose()?;
+        let blobs = BlobStore::open(&options.blobs, options.timeout)?.with_cache(cache);
         let database = connect(&options).await?;
         schema::prepare(&database, schema::MIGRATIONS, options.migrate).await?;
         begin_hub(&database).await?;
@@ -50,9 +53,13 @@ impl HubStore {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Closes every connection. Later operations fail.
+    /// Closes every connection. Later operations fail. A follower that still listens is not waited for
+    /// longer than a statement may take.
     pub async fn close(&self) {
-        self.inner.database.close().await;
+        let database = &self.inner.database;
+        if tokio::time::timeout(database.limit, database.close()).await.is_err() {
+            tracing::debug!("a connection was still in use when the store was closed");
+        }
     }
 
     /// Asks the database for an answer.

@@ -100,7 +100,6 @@ impl HubStore {
                 new.namespaces.as_ref().is_some_and(|namespaces| namespaces.is_subset(own))
             };
             let own = new.subject == caller.subject
-                && caller.subject != Subject::everyone()
                 && !new.administrator
                 && new.scopes.is_subset(&caller.scopes)
                 && caller.namespaces.as_ref().is_none_or(within);
@@ -108,6 +107,9 @@ impl HubStore {
                 let action = Action::ManageTokens;
                 return Err(Refusal::NotAllowed { action, namespace: None }.into());
             }
+        }
+        if new.subject == Subject::everyone() {
+            return Err(Refusal::EveryoneOnlyReads.into());
         }
         let mut tx = self.begin_write(&caller.subject).await?;
         let result = insert_token(&mut tx, new, caller.subject.clone()).await;

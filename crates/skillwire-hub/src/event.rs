@@ -65,6 +65,9 @@ pub enum HubChange {
         skill: SkillId,
         /// The version.
         version: Version,
+        /// The hexadecimal digests of the files that were deleted, for caches to delete them too.
+        #[serde(default)]
+        blobs: Vec<String>,
     },
     /// A decision about content was recorded.
     Decided {

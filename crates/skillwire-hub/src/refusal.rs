@@ -212,6 +212,9 @@ pub enum Refusal {
         /// The version.
         version: Version,
     },
+    /// Every caller together may read, and nothing else.
+    #[error("`*` stands for every caller, who may be given the role of a reader and no other.")]
+    EveryoneOnlyReads,
     /// A namespace must keep an owner.
     #[error("The namespace `{0}` would have no owner left.")]
     LastOwner(NamespaceName),
@@ -252,6 +255,7 @@ impl Refusal {
             Self::BadText { .. } => "bad-text",
             Self::InThePast { .. } => "in-the-past",
             Self::Purged { .. } => "purged",
+            Self::EveryoneOnlyReads => "everyone-only-reads",
             Self::LastOwner(_) => "last-owner",
         }
     }

@@ -19,6 +19,8 @@ contract! {
     a_transaction_that_fails_after_the_blobs_publishes_nothing,
     a_database_that_is_away_refuses_writes_and_loses_nothing,
     an_object_store_that_is_away_refuses_uploads_and_publishes_nothing,
+    files_that_a_replica_has_read_are_served_while_the_object_store_is_away,
+    a_publisher_that_is_killed_loses_nothing_that_was_acknowledged,
 }
 
 async fn damages(hub: &Hub) -> usize {
@@ -155,6 +157,126 @@ async fn an_object_store_that_is_away_refuses_uploads_and_publishes_nothing(hub:
     }
     hub.published("acme/refunds", "one").await;
     store.close().await;
+}
+
+async fn files_that_a_replica_has_read_are_served_while_the_object_store_is_away(hub: Hub) {
+    hub.namespace("acme").await;
+    let version = hub.published("acme/refunds", "read before").await;
+    hub.published("acme/refunds", "not read").await;
+    let cache = hub.folder.path().join("cache");
+    let options = hub.options.clone().with_blob_cache(cache.clone(), 1 << 20);
+    let store = HubStore::open(options).await.unwrap();
+    let (read, unread) = (Digest::of(b"read before"), Digest::of(b"not read"));
+    assert_eq!(store.read_blob(&read, 11).await.unwrap(), "read before");
+    if hub.is_embedded() {
+        // Blobs in a folder are not kept twice.
+        assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0);
+        return store.close().await;
+    }
+    let files = [read, unread].map(|digest| hub.blob_file(&digest));
+    for file in &files {
+        std::fs::rename(file, file.with_extension("away")).unwrap();
+    }
+    assert_eq!(store.read_blob(&read, 11).await.unwrap(), "read before");
+    assert!(store.read_blob(&unread, 8).await.is_err());
+    for file in &files {
+        std::fs::rename(file.with_extension("away"), file).unwrap();
+    }
+    // A purge on another replica reaches the cache with its event.
+    let mut follower = store.follow(store.outbox_head().await.unwrap()).await.unwrap();
+    hub.store.purge_version(&hub.admin, &version, "").await.unwrap();
+    assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 1);
+    follower.next(Duration::ZERO).await.unwrap();
+    assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0);
+    assert!(store.read_blob(&read, 11).await.is_err());
+    drop(follower);
+    store.close().await;
+}
+
+/// What the killed process is told, as JSON: the database, and the folder or the keys of the bucket.
+const KILLED: &str = "SKILLWIRE_TEST_KILLED_PUBLISHER";
+
+/// The process that is killed: it publishes until then, and says what was acknowledged.
+#[test]
+fn publisher_process() {
+    #[expect(clippy::disallowed_methods, reason = "how the process is told where to publish")]
+    let Ok(told) = std::env::var(KILLED) else { return };
+    let told: Vec<String> = serde_json::from_str(&told).unwrap();
+    let database: DatabaseLocation = told[0].parse().unwrap();
+    let blobs = match &told[1..] {
+        [folder] => BlobLocation::Folder(folder.into()),
+        [bucket, prefix, endpoint, access, secret] => BlobLocation::S3(
+            skillwire_hub_store::S3Location::new(bucket)
+                .with_prefix(prefix)
+                .with_endpoint(endpoint)
+                .with_keys(access, secret),
+        ),
+        other => panic!("{other:?}"),
+    };
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let options = skillwire_hub_store::StoreOptions::new(database, blobs);
+        let store = HubStore::open(options).await.unwrap();
+        let process = std::process::id();
+        for number in 0..100_000 {
+            let upload = upload("acme/refunds", &format!("text {number} of {process}"));
+            let published = store.publish(&caller("ana"), upload).await.unwrap();
+            println!("acknowledged {}", published.version);
+        }
+    });
+}
+
+async fn a_publisher_that_is_killed_loses_nothing_that_was_acknowledged(hub: Hub) {
+    use std::io::BufRead as _;
+
+    hub.namespace("acme").await;
+    let database = match &hub.options.database {
+        DatabaseLocation::Sqlite(path) => path.display().to_string(),
+        DatabaseLocation::Postgres(url) => url.clone(),
+    };
+    let mut told = vec![database];
+    match &hub.options.blobs {
+        BlobLocation::Folder(folder) => told.push(folder.display().to_string()),
+        BlobLocation::S3(s3) => told.extend([
+            s3.bucket.clone(),
+            s3.prefix.clone(),
+            s3.endpoint.clone().unwrap(),
+            s3.access_key.clone().unwrap(),
+            s3.secret_key.clone().unwrap(),
+        ]),
+    }
+    let mut acknowledged = std::collections::BTreeSet::new();
+    for round in 1..=3 {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "faults::publisher_process", "--nocapture"])
+            .env(KILLED, serde_json::to_string(&told).unwrap())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut lines = lines.map_while(Result::ok).filter_map(|line| {
+            line.split_once("acknowledged ").map(|(_, version)| version.to_owned())
+        });
+        acknowledged.extend(lines.by_ref().take(5 + round));
+        child.kill().unwrap();
+        // Acknowledgements that were on their way when it was killed count as well.
+        acknowledged.extend(lines);
+        child.wait().unwrap();
+    }
+    assert!(acknowledged.len() >= 10);
+    for version in &acknowledged {
+        let version = version.parse().unwrap();
+        let record = hub.store.version(&hub.admin, &version).await.unwrap();
+        for file in &record.files {
+            hub.store.read_blob(&file.digest, file.size).await.unwrap();
+        }
+    }
+    let (head, audit) = hub.heads().await;
+    let page = hub.store.outbox_after(0, 1_000).await.unwrap();
+    assert_eq!((page.gap, page.head), (false, head));
+    assert!(audit > acknowledged.len() as u64);
+    assert_eq!(hub.store.verify_blobs().await.unwrap().damaged, []);
+    // The next writer is not held up by what the killed one left.
+    hub.published("acme/refunds", "after").await;
 }
 
 /// Runs this test again in a mount namespace of its own with a tiny disk, where everything is real.
