@@ -126,7 +126,8 @@ impl BlobCache {
             return;
         }
         let staged = tempfile_in(&self.folder, digest);
-        let written = fs::write(&staged, bytes).and_then(|()| fs::rename(&staged, self.path(digest)));
+        let written =
+            fs::write(&staged, bytes).and_then(|()| fs::rename(&staged, self.path(digest)));
         if let Err(error) = written {
             tracing::debug!(%digest, %error, "a file could not be cached");
             let _ = fs::remove_file(&staged);

@@ -51,7 +51,12 @@ impl BlobStore {
                     .map_err(|source| StoreError::File { path: folder.clone(), source })?;
                 // Without `fsync` an acknowledged publication could be lost with the power.
                 let store = LocalFileSystem::new_with_prefix(&folder)?.with_fsync(true);
-                Ok(Self { store: Arc::new(store), prefix: String::new(), folder: Some(folder), cache: None })
+                Ok(Self {
+                    store: Arc::new(store),
+                    prefix: String::new(),
+                    folder: Some(folder),
+                    cache: None,
+                })
             }
             BlobLocation::S3(location) => {
                 let store = open_s3(location, timeout)?;
