@@ -139,6 +139,7 @@ impl Command {
             Self::Doctor(_) => &[Feature::Execute],
             Self::Key(_) | Self::Sign(_) | Self::VerifySignature(_) => &[Feature::Sign],
             Self::Hub(_) | Self::Publish(_) | Self::Login(_) => &[Feature::Hub],
+            Self::Scan(_) => &[Feature::Scan],
         }
     }
 }
@@ -175,6 +176,7 @@ mod tests {
             (&["setup"], cfg!(feature = "setup")),
             (&["doctor"], cfg!(feature = "execute")),
             (&["sign", "x"], cfg!(feature = "sign")),
+            (&["scan", "x"], cfg!(feature = "scan")),
             (&["server", "login", "a"], cfg!(feature = "oauth")),
             (&["server", "logout", "a"], cfg!(feature = "host")),
             (&["hub", "list"], cfg!(feature = "hub")),

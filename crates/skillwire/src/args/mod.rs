@@ -22,6 +22,7 @@ pub(crate) use self::{
         HubTarget, HubTokenCommand, HubTokenListArgs, HubTokenNewArgs, HubTokenRevokeArgs,
         HubVersionsArgs, LoginArgs, PublishArgs,
     },
+    scan::{ScanArgs, SeverityArg},
     serve::{CacheScopeArg, HttpAddress, IdentityArgs, LogFormat, ServeArgs},
     setup::SetupArgs,
     sign::{KeyCommand, KeyNewArgs, SignArgs, TrustedSignerArgs, VerifySignatureArgs},
@@ -33,6 +34,7 @@ mod bridge;
 mod execution;
 mod host;
 mod hub;
+mod scan;
 mod serve;
 mod setup;
 mod sign;
@@ -66,6 +68,11 @@ pub(crate) enum Command {
     New(NewArgs),
     /// Say everything that is wrong with skills, and how to fix it.
     Check(CheckArgs),
+    /// Say what skills would do, and what they reach out to.
+    ///
+    /// A finding shows the text that it rests on and says how sure the scanner is. It does not claim to
+    /// find every attack: instructions in plain prose are for a reviewer to read.
+    Scan(ScanArgs),
     /// Check skills each time they change, and show them as a client would receive them.
     Watch(WatchArgs),
     /// Show the entries that would be served, and what is skipped and why.
@@ -180,6 +187,9 @@ pub(crate) struct CheckArgs {
     /// Say which findings another validator would raise and which it would miss.
     #[arg(long, value_enum, value_name = "VALIDATOR")]
     pub(crate) compare: Option<OtherValidator>,
+    /// Also scan for what the skills would do, as `skillwire scan` does.
+    #[arg(long)]
+    pub(crate) scan: bool,
     /// Print the page of a reason code.
     #[arg(long, value_name = "CODE", exclusive = true)]
     pub(crate) explain: Option<String>,

@@ -17,6 +17,8 @@ mod new;
 mod one_skill;
 mod output_folder;
 mod pack;
+#[cfg(feature = "scan")]
+mod scan;
 mod serve;
 #[cfg(feature = "setup")]
 mod setup;
@@ -90,6 +92,8 @@ fn dispatch(command: Command) -> Result<ExitStatus, Failure> {
         Command::Publish(args) => hub::publish::run(&args),
         #[cfg(feature = "hub")]
         Command::Login(args) => hub::login::run(&args),
+        #[cfg(feature = "scan")]
+        Command::Scan(args) => scan::run(&args),
         Command::Unpack(args) => unpack::run(&args),
         Command::Convert(args) => convert::run(&args),
         #[cfg(feature = "bridge")]

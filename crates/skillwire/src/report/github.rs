@@ -6,11 +6,7 @@ use skillwire_core::{Finding, Level};
 
 /// Writes one finding as a line that GitHub Actions understands.
 pub(crate) fn github(out: &mut impl Write, finding: &Finding) -> std::io::Result<()> {
-    let command = match finding.level {
-        Level::Error => "error",
-        Level::Warning => "warning",
-        Level::Info | Level::Advice => "notice",
-    };
+    let command = command(finding.level);
     let file = finding.file.strip_prefix("./").unwrap_or(&finding.file);
     write!(out, "::{command} file={}", property(file))?;
     if let (Some(from), Some(to)) = (finding.position, finding.end) {
@@ -23,6 +19,32 @@ pub(crate) fn github(out: &mut impl Write, finding: &Finding) -> std::io::Result
     let help = finding.help.as_ref().map_or(String::new(), |help| format!("\n{help}"));
     let message = data(&format!("{}{help}", finding.message));
     writeln!(out, ",title={}::{message}", property(finding.code.as_str()))
+}
+
+/// Writes a line that GitHub Actions understands, about whole lines of a file.
+#[cfg(feature = "scan")]
+pub(crate) fn github_lines(
+    out: &mut impl Write,
+    level: Level,
+    file: &str,
+    lines: Option<(usize, usize)>,
+    title: &str,
+    message: &str,
+) -> std::io::Result<()> {
+    let file = file.strip_prefix("./").unwrap_or(file);
+    write!(out, "::{} file={}", command(level), property(file))?;
+    if let Some((first, last)) = lines {
+        write!(out, ",line={first},endLine={last}")?;
+    }
+    writeln!(out, ",title={}::{}", property(title), data(message))
+}
+
+fn command(level: Level) -> &'static str {
+    match level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Info | Level::Advice => "notice",
+    }
 }
 
 /// Escapes a message. A line break in it would let the text of a skill begin another command.

@@ -14,6 +14,11 @@ pub(crate) use self::{
     human::{FindingNote, HumanReport},
     sarif::{Silenced, sarif},
 };
+#[cfg(feature = "scan")]
+pub(crate) use self::{
+    github::github_lines,
+    sarif::{sarif_log, sarif_uri},
+};
 
 /// Writes one finding in the form of a compiler's message.
 pub(crate) fn finding(out: &mut impl Write, finding: &Finding) -> std::io::Result<()> {

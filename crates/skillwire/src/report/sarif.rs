@@ -18,6 +18,11 @@ pub(crate) fn sarif(findings: &[&Finding], silenced: &[Silenced]) -> Value {
         result["suppressions"] = json!([{ "kind": "external", "justification": reason }]);
         result
     }));
+    sarif_log(&codes.iter().map(|code| rule(*code)).collect::<Vec<_>>(), &results)
+}
+
+/// Makes a log of rules and results.
+pub(crate) fn sarif_log(rules: &[Value], results: &[Value]) -> Value {
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -25,7 +30,7 @@ pub(crate) fn sarif(findings: &[&Finding], silenced: &[Silenced]) -> Value {
             "tool": { "driver": {
                 "name": "skillwire",
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": codes.iter().map(|code| rule(*code)).collect::<Vec<_>>(),
+                "rules": rules,
             }},
             "columnKind": "unicodeCodePoints",
             "results": results,
@@ -45,7 +50,7 @@ fn rule(code: Code) -> Value {
 }
 
 fn result(finding: &Finding, codes: &[Code]) -> Value {
-    let mut place = json!({ "artifactLocation": { "uri": uri(&finding.file) } });
+    let mut place = json!({ "artifactLocation": { "uri": sarif_uri(&finding.file) } });
     if let (Some(from), Some(to)) = (finding.position, finding.end) {
         place["region"] = json!({
             "startLine": from.line,
@@ -76,7 +81,7 @@ fn level(level: Level) -> &'static str {
 }
 
 /// Turns a path into a URI; a relative path stays relative.
-fn uri(path: &str) -> String {
+pub(crate) fn sarif_uri(path: &str) -> String {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let path = path.strip_prefix("./").unwrap_or(path);
     let prefix = if path.starts_with('/') { "file://" } else { "" };
@@ -98,8 +103,8 @@ mod tests {
 
     #[test]
     fn paths_become_uris() {
-        assert_eq!(uri("./a/with space.md"), "a/with%20space.md");
-        assert_eq!(uri("a:b/é"), "a%3Ab/%C3%A9");
-        assert_eq!(uri("/srv/skills/a"), "file:///srv/skills/a");
+        assert_eq!(sarif_uri("./a/with space.md"), "a/with%20space.md");
+        assert_eq!(sarif_uri("a:b/é"), "a%3Ab/%C3%A9");
+        assert_eq!(sarif_uri("/srv/skills/a"), "file:///srv/skills/a");
     }
 }

@@ -35,6 +35,12 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
+/// The folder that keeps results of scans.
+#[cfg(feature = "scan")]
+pub(crate) fn scan_folder() -> Option<PathBuf> {
+    cache_folder().map(|folder| folder.join("scans"))
+}
+
 /// The value of a variable that a script is granted.
 #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
 pub(crate) fn variable(name: &str) -> Option<String> {

@@ -27,6 +27,8 @@ mod user;
 
 #[cfg(feature = "setup")]
 pub(crate) use self::agents::AgentSettings;
+#[cfg(feature = "scan")]
+pub(crate) use self::environment::scan_folder;
 #[cfg(feature = "sign")]
 pub(crate) use self::environment::signing_key_file;
 #[cfg(feature = "execute")]

@@ -20,6 +20,8 @@ mod matrix;
 mod new;
 mod pipes;
 mod running;
+#[cfg(feature = "scan")]
+mod scan;
 mod serve;
 mod server_runs;
 #[cfg(feature = "setup")]

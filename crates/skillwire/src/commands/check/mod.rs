@@ -6,6 +6,7 @@ mod explain;
 mod fix;
 mod repeated;
 mod scan;
+mod scanner;
 mod silence;
 pub(super) mod summary;
 
@@ -25,10 +26,13 @@ use self::{
     summary::CheckSummary,
 };
 use super::Outcome;
+#[cfg(feature = "scan")]
+use super::scan::ScanOutput;
 use crate::{
     args::{CheckArgs, OtherValidator, ReadingArgs, ReportFormat},
     exit::Exit,
     failure::Failure,
+    features::Feature,
     progress::ScanSpinner,
     prose,
     report::{self, HumanReport},
@@ -38,6 +42,9 @@ use crate::{
 pub(super) fn run(args: &CheckArgs) -> Outcome {
     if let Some(code) = &args.explain {
         return explain::run(code);
+    }
+    if args.scan {
+        Feature::Scan.needed_for("--scan")?;
     }
     let reading = FolderReading::resolve(&ReadingArgs {
         allow_secret_file: args.allow_secret_file.clone(),
@@ -67,8 +74,11 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     }
     drop(waiting);
     checked.sort();
+    if args.scan {
+        checked.scan(&args.paths)?;
+    }
     let summary = checked.summary();
-    let exit = if summary.errors > 0 { Exit::Findings } else { Exit::Ok };
+    let exit = if summary.errors > 0 { Exit::Findings } else { checked.scan_exit() };
     match checked.write(args.format(), &summary) {
         // The exit code is right even if the reader closes the pipe before it has read the
         // findings.
@@ -96,6 +106,9 @@ struct CheckResult {
     items: Vec<CheckedFinding>,
     silenced: Vec<report::Silenced>,
     compared: Option<ReferenceComparison>,
+    /// What the scanner found, with `--scan`.
+    #[cfg(feature = "scan")]
+    scanned: Option<ScanOutput<'static>>,
 }
 
 #[derive(Serialize)]
@@ -104,6 +117,8 @@ struct JsonReport<'a> {
     silenced: Vec<JsonSilencedFinding<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<&'a ReferenceComparison>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scan: Option<serde_json::Value>,
     summary: &'a CheckSummary,
 }
 
@@ -155,7 +170,8 @@ impl CheckResult {
             ReportFormat::Json => report::json(&mut std::io::stdout().lock(), &self.json(summary)),
             ReportFormat::Sarif => {
                 let findings: Vec<_> = self.items.iter().map(|item| &item.finding).collect();
-                let sarif = report::sarif(&findings, &self.silenced);
+                let mut sarif = report::sarif(&findings, &self.silenced);
+                self.add_scan_sarif(&mut sarif);
                 report::json(&mut std::io::stdout().lock(), &sarif)
             }
             ReportFormat::Github => {
@@ -163,6 +179,7 @@ impl CheckResult {
                 for item in &self.items {
                     report::github(&mut out, &item.finding)?;
                 }
+                self.scan_github(&mut out)?;
                 out.flush()
             }
         }
@@ -176,6 +193,7 @@ impl CheckResult {
                 .map(|(finding, reason)| JsonSilencedFinding { finding, reason })
                 .collect(),
             reference: self.compared.as_ref(),
+            scan: self.scan_json(),
             summary,
         }
     }
@@ -194,6 +212,7 @@ impl CheckResult {
         if !self.items.is_empty() {
             writeln!(out, "Run `skillwire check --explain CODE` to learn more about a code.")?;
         }
+        self.scan_human(out)?;
         out.flush()
     }
 }

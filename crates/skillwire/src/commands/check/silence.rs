@@ -37,6 +37,10 @@ struct SilenceRule {
 struct SilenceFile {
     #[serde(default)]
     silence: Vec<SilenceEntry>,
+    /// What `skillwire scan` reads.
+    #[serde(default)]
+    #[expect(dead_code, reason = "another command reads it")]
+    scan: toml::Table,
 }
 
 #[derive(Deserialize)]

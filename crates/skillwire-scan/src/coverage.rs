@@ -1,0 +1,77 @@
+//! Which bytes a scan looked at, and which it did not.
+
+use serde::{Deserialize, Serialize};
+
+/// What a scan looked at. A scan is never silently partial: what is not in `unseen` was read.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ScanCoverage {
+    /// How many files were looked at.
+    pub files: usize,
+    /// How many bytes they have.
+    pub bytes: u64,
+    /// What was not looked at, or not wholly.
+    pub unseen: Vec<Unseen>,
+}
+
+/// Bytes that the scan did not look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unseen {
+    /// The file, relative to the skill.
+    pub file: String,
+    /// How many bytes, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Why.
+    pub reason: UnseenReason,
+}
+
+/// Why bytes were not looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnseenReason {
+    /// It is neither text nor a known kind of image; its bytes mean nothing to the rules.
+    Binary,
+    /// It is a program or library in machine code or byte code.
+    Compiled,
+    /// It is an archive; what is inside was not unpacked.
+    Archive,
+    /// It has more bytes than a scan reads.
+    TooLarge,
+    /// It is a link to another file.
+    Link,
+    /// The host has not read it, and a scan fetches nothing.
+    NotFetched,
+    /// It could not be read.
+    Unreadable,
+    /// Text inside it was encoded more often than the scan decodes, or decoded to too much.
+    TooDeep,
+    /// It is code that is too long for its parser: its text was searched, and data in it was not
+    /// followed.
+    NotParsed,
+}
+
+impl UnseenReason {
+    /// The words for reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Binary => "binary data",
+            Self::Compiled => "compiled code",
+            Self::Archive => "an archive, which was not unpacked",
+            Self::TooLarge => "too large",
+            Self::Link => "a link, which was not followed",
+            Self::NotFetched => "not fetched yet",
+            Self::Unreadable => "cannot be read",
+            Self::TooDeep => "encoded too often",
+            Self::NotParsed => "too long to be parsed as code; its text was searched",
+        }
+    }
+}
+
+impl ScanCoverage {
+    pub(crate) fn miss(&mut self, file: &str, bytes: Option<u64>, reason: UnseenReason) {
+        let known = |unseen: &Unseen| unseen.file == file && unseen.reason == reason;
+        if !self.unseen.iter().any(known) {
+            self.unseen.push(Unseen { file: file.to_owned(), bytes, reason });
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! Follows data through the code of a skill.
+
+use std::{collections::HashMap, ops::Range};
+
+use super::{
+    FlowKinds, embedded,
+    facts::{self, Facts},
+};
+use crate::{code, language::Language};
+
+/// How often names are looked at again; data that passes through more hands is lost.
+const ROUNDS: usize = 6;
+
+/// The most steps that are kept between a source and a sink.
+const MOST_STEPS: usize = 6;
+
+/// The most pieces of code of one skill.
+const MOST_CHUNKS: usize = 400;
+
+/// Methods that put their arguments into their object.
+const ADDS: [&str; 9] =
+    ["append", "update", "extend", "add", "push", "write", "write_text", "set", "setdefault"];
+
+/// Commands that write to a file which they are given as an argument.
+const PACKS: [&str; 8] = ["tar", "zip", "7z", "cp", "mv", "gpg", "openssl", "tee"];
+
+/// Code of a skill: a script, or a block of a document.
+#[derive(Debug)]
+pub(crate) struct CodeChunk<'a> {
+    pub(crate) language: Language,
+    pub(crate) code: &'a str,
+    /// The file that it is in.
+    pub(crate) file: &'a str,
+    /// The index of the passage that it is.
+    pub(crate) passage: usize,
+    /// Where it begins in the text of the passage.
+    pub(crate) offset: usize,
+}
+
+/// Data that travels from a source to a sink.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    /// The kind of the source.
+    pub(crate) from: usize,
+    /// The kind of the sink.
+    pub(crate) to: usize,
+    /// The places from the source to the sink: the passage, and the place in its text.
+    pub(crate) steps: Vec<(usize, Range<usize>)>,
+}
+
+/// What is found in one piece of code.
+struct Parsed<'a> {
+    chunk: CodeChunk<'a>,
+    facts: Facts,
+    sources: Vec<(usize, Range<usize>)>,
+    sinks: Vec<(usize, Range<usize>)>,
+}
+
+/// Data of a source that something holds.
+#[derive(Debug, Clone)]
+struct Taint {
+    kind: usize,
+    steps: Vec<(usize, Range<usize>)>,
+}
+
+/// Something that holds data.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Holder {
+    /// A name in one piece of code.
+    Name(usize, String),
+    /// What a function of one piece of code returns.
+    Returned(usize, String),
+    /// A file that is written and read.
+    File(String),
+}
+
+/// Follows data; `unparsed` is told the passages of code that no parser could read.
+pub(crate) fn follow(
+    kinds: &FlowKinds,
+    chunks: Vec<CodeChunk<'_>>,
+    mut unparsed: impl FnMut(usize),
+) -> Vec<Flow> {
+    let mut all = Vec::new();
+    for chunk in chunks {
+        if chunk.language == Language::Shell {
+            for (language, range) in embedded::find(chunk.code) {
+                let (start, code) = (range.start, &chunk.code[range]);
+                let (file, passage, offset) = (chunk.file, chunk.passage, chunk.offset + start);
+                all.push(CodeChunk { language, code, file, passage, offset });
+            }
+        }
+        all.push(chunk);
+    }
+    all.truncate(MOST_CHUNKS);
+    let sources: Vec<_> = all.iter().map(|it| kinds.sources(it.language).find(it.code)).collect();
+    let sinks: Vec<_> = all.iter().map(|it| kinds.sinks(it.language).find(it.code)).collect();
+    if sources.iter().all(Vec::is_empty) || sinks.iter().all(Vec::is_empty) {
+        return Vec::new();
+    }
+    let mut parsed = Vec::new();
+    for ((chunk, mut sources), mut sinks) in all.into_iter().zip(sources).zip(sinks) {
+        let Some(tree) = code::parse(chunk.language, chunk.code) else {
+            unparsed(chunk.passage);
+            continue;
+        };
+        let facts = facts::collect(&tree, chunk.language, chunk.code);
+        let within = |ranges: &[Range<usize>], at: usize| ranges.iter().any(|it| it.contains(&at));
+        sources.retain(|(_, range)| !within(&facts.comments, range.start));
+        sinks.retain(|(_, range)| {
+            let quoted = chunk.language != Language::Shell && within(&facts.strings, range.start);
+            !within(&facts.comments, range.start) && !quoted
+        });
+        parsed.push(Parsed { chunk, facts, sources, sinks });
+    }
+    let visible = (0..parsed.len()).map(|index| visible_from(&parsed, index)).collect();
+    Follower { kinds, parsed: &parsed, visible, held: HashMap::new() }.run()
+}
+
+/// The pieces of code whose functions and names a piece of code can use: its own file, and files of the
+/// same language that it names.
+fn visible_from(parsed: &[Parsed<'_>], index: usize) -> Vec<usize> {
+    let chunk = &parsed[index].chunk;
+    let sees = |other: &CodeChunk<'_>| {
+        if super::index_of(other.language) != super::index_of(chunk.language) {
+            return false;
+        }
+        let name = other.file.rsplit('/').next().unwrap_or(other.file);
+        let stem = name.split('.').next().unwrap_or(name);
+        let folder =
+            other.file.rsplit('/').nth(1).filter(|_| stem == "__init__" || stem == "index");
+        let called = folder.unwrap_or(stem);
+        other.file == chunk.file
+            || (!called.is_empty()
+                && chunk
+                    .code
+                    .split(|c: char| !c.is_alphanumeric() && c != '_')
+                    .any(|it| it == called))
+    };
+    let others = parsed.iter().enumerate().filter(|(other, _)| *other != index);
+    let usable = others.filter(|(_, other)| sees(&other.chunk)).map(|(other, _)| other);
+    std::iter::once(index).chain(usable).collect()
+}
+
+struct Follower<'a> {
+    kinds: &'a FlowKinds,
+    parsed: &'a [Parsed<'a>],
+    /// For each piece of code, those that it can use.
+    visible: Vec<Vec<usize>>,
+    held: HashMap<Holder, Vec<Taint>>,
+}
+
+impl Follower<'_> {
+    fn run(mut self) -> Vec<Flow> {
+        for _ in 0..ROUNDS {
+            let before = self.count();
+            for index in 0..self.parsed.len() {
+                self.round(index);
+            }
+            if self.count() == before {
+                break;
+            }
+        }
+        let mut flows = Vec::new();
+        for (index, parsed) in self.parsed.iter().enumerate() {
+            for (to, place) in &parsed.sinks {
+                let reach = parsed.reach(place);
+                for taint in self.tainted(index, &reach, Some(place)) {
+                    let mut steps = taint.steps;
+                    steps.push((parsed.chunk.passage, parsed.chunk.shifted(place)));
+                    flows.push(Flow { from: taint.kind, to: *to, steps });
+                }
+            }
+        }
+        flows
+    }
+
+    fn count(&self) -> usize {
+        self.held.values().map(Vec::len).sum()
+    }
+
+    /// Passes data on through one piece of code.
+    fn round(&mut self, index: usize) {
+        let parsed = &self.parsed[index];
+        for binding in &parsed.facts.bindings {
+            let taints = self.tainted(index, &binding.value, None);
+            let holder = match binding.name.strip_prefix("file:") {
+                Some(path) => Holder::File(path.to_owned()),
+                None => Holder::Name(index, binding.name.clone()),
+            };
+            self.hold(&holder, taints, index, &binding.value);
+        }
+        for (function, value) in &parsed.facts.returns {
+            let taints = self.tainted(index, value, None);
+            self.hold(&Holder::Returned(index, function.clone()), taints, index, value);
+        }
+        for call in &parsed.facts.calls {
+            let given: Vec<_> =
+                call.arguments.iter().map(|argument| self.tainted(index, argument, None)).collect();
+            if given.iter().all(Vec::is_empty) && self.tainted(index, &call.range, None).is_empty()
+            {
+                continue;
+            }
+            if let Some(object) =
+                call.object.as_ref().filter(|_| ADDS.contains(&call.callee.as_str()))
+            {
+                for taints in &given {
+                    let holder = Holder::Name(index, object.clone());
+                    self.hold(&holder, taints.clone(), index, &call.range);
+                }
+                self.write_file(index, object, &call.range, &given);
+            }
+            if parsed.chunk.language == Language::Shell && PACKS.contains(&call.callee.as_str()) {
+                let files = parsed.uses(&call.range).filter(|it| it.name.starts_with("file:"));
+                let files: Vec<_> = files.map(|it| it.name.clone()).collect();
+                let whole = [self.tainted(index, &call.range, None)];
+                for file in files {
+                    self.write_file(index, &file, &call.range, &whole);
+                }
+            }
+            if call.callee == "dump" {
+                let into = call.arguments.last().cloned().unwrap_or_default();
+                let names: Vec<_> = parsed.uses(&into).map(|it| it.name.clone()).collect();
+                for name in names {
+                    self.write_file(index, &name, &call.range, &given);
+                }
+            }
+            self.pass_arguments(index, call, &given);
+        }
+    }
+
+    /// Gives the arguments of a call to the parameters of every function with that name.
+    fn pass_arguments(&mut self, index: usize, call: &facts::Call, given: &[Vec<Taint>]) {
+        for other in self.visible[index].clone() {
+            let functions = &self.parsed[other].facts.functions;
+            for function in functions.iter().filter(|it| it.name == call.callee) {
+                for (parameter, taints) in function.parameters.iter().zip(given) {
+                    let holder = Holder::Name(other, parameter.clone());
+                    self.hold(&holder, taints.clone(), index, &call.range);
+                }
+            }
+        }
+    }
+
+    /// Data that is written through a handle is in the file that the handle was opened for.
+    fn write_file(&mut self, index: usize, handle: &str, at: &Range<usize>, given: &[Vec<Taint>]) {
+        let parsed = &self.parsed[index];
+        let opened = parsed.facts.bindings.iter().filter(|binding| binding.name == handle);
+        let places = opened.map(|binding| binding.value.clone()).chain([at.clone()]);
+        let mut files: Vec<String> = Vec::new();
+        for place in places {
+            let names = parsed.uses(&place).filter_map(|it| it.name.strip_prefix("file:"));
+            files.extend(names.map(ToOwned::to_owned));
+        }
+        files.extend(handle.strip_prefix("file:").map(ToOwned::to_owned));
+        for file in files {
+            for taints in given {
+                self.hold(&Holder::File(file.clone()), taints.clone(), index, at);
+            }
+        }
+    }
+
+    fn hold(&mut self, holder: &Holder, taints: Vec<Taint>, index: usize, at: &Range<usize>) {
+        if taints.is_empty() {
+            return;
+        }
+        let chunk = &self.parsed[index].chunk;
+        let held = self.held.entry(holder.clone()).or_default();
+        for mut taint in taints {
+            if held.iter().any(|known| known.kind == taint.kind) {
+                continue;
+            }
+            let step = (chunk.passage, chunk.shifted(at));
+            let covers = taint.steps.last().is_some_and(|(passage, last)| {
+                *passage == step.0 && step.1.start <= last.start && last.end <= step.1.end
+            });
+            if !covers && taint.steps.len() < MOST_STEPS {
+                taint.steps.push(step);
+            }
+            held.push(taint);
+        }
+    }
+
+    /// The data of sources that stands or is held in a range. At a sink, `sink` is its own name, which
+    /// may look like a source: downloading is both.
+    fn tainted(
+        &self,
+        index: usize,
+        range: &Range<usize>,
+        sink: Option<&Range<usize>>,
+    ) -> Vec<Taint> {
+        let parsed = &self.parsed[index];
+        let mut found: Vec<Taint> = Vec::new();
+        let mut add = |taint: &Taint| {
+            if !found.iter().any(|known| known.kind == taint.kind) {
+                found.push(taint.clone());
+            }
+        };
+        // A pattern may match the blank behind a command, too.
+        let inside = |place: &Range<usize>| range.contains(&place.start);
+        for (kind, place) in parsed.sources.iter().filter(|(_, place)| inside(place)) {
+            let becomes_environment =
+                self.kinds.kinds[*kind].whole && parsed.is_environment(range, place.start);
+            if becomes_environment || sink.is_some_and(|sink| sink.start == place.start) {
+                continue;
+            }
+            let steps = vec![(parsed.chunk.passage, parsed.chunk.shifted(place))];
+            add(&Taint { kind: *kind, steps });
+        }
+        for used in parsed.uses(range) {
+            let taints = match used.name.strip_prefix("file:") {
+                Some(path) => self.held.get(&Holder::File(path.to_owned())),
+                None => self
+                    .held
+                    .get(&Holder::Name(index, used.name.clone()))
+                    .or_else(|| self.others_hold(index, &used.name)),
+            };
+            for taint in taints.into_iter().flatten() {
+                let only_whole = self.kinds.kinds[taint.kind].whole;
+                if !only_whole || (used.whole && !parsed.is_environment(range, used.at)) {
+                    add(taint);
+                }
+            }
+        }
+        found
+    }
+
+    /// What a function returns, or what a name that comes from another file holds there.
+    fn others_hold(&self, index: usize, name: &str) -> Option<&Vec<Taint>> {
+        let imported = &self.parsed[index].facts.imported;
+        self.visible[index].iter().find_map(|other| {
+            let returned = self.held.get(&Holder::Returned(*other, name.to_owned()));
+            returned.or_else(|| {
+                let comes_from_there = *other != index && imported.iter().any(|it| it == name);
+                comes_from_there.then(|| self.held.get(&Holder::Name(*other, name.to_owned())))?
+            })
+        })
+    }
+}
+
+impl Parsed<'_> {
+    /// The uses of names in a range.
+    fn uses(&self, range: &Range<usize>) -> impl Iterator<Item = &facts::NameUse> {
+        let uses = &self.facts.uses;
+        let from = uses.partition_point(|it| it.at < range.start);
+        let to = uses.partition_point(|it| it.at < range.end);
+        uses[from..to.max(from)].iter()
+    }
+
+    /// Tells whether a value becomes the environment of a process: `env=x`. What such a process prints is
+    /// not its environment.
+    fn is_environment(&self, range: &Range<usize>, at: usize) -> bool {
+        let before = self.chunk.code.get(range.start..at).unwrap_or_default().trim_end();
+        ["env=", "env:", "env ="].iter().any(|name| before.ends_with(name))
+    }
+
+    /// What the command or call at a place reaches over: for a command, the pipeline that feeds it.
+    fn reach(&self, place: &Range<usize>) -> Range<usize> {
+        let around = self
+            .facts
+            .spans
+            .iter()
+            .filter(|span| span.start <= place.start && place.start < span.end);
+        let chosen = if self.chunk.language == Language::Shell {
+            around.max_by_key(|span| span.len())
+        } else {
+            around.filter(|span| place.end <= span.end).min_by_key(|span| span.len())
+        };
+        chosen.cloned().unwrap_or_else(|| line_around(self.chunk.code, place))
+    }
+}
+
+/// The lines that a place stands in.
+fn line_around(code: &str, place: &Range<usize>) -> Range<usize> {
+    let start = code[..place.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = code[place.end..].find('\n').map_or(code.len(), |at| place.end + at);
+    start..end
+}
+
+impl CodeChunk<'_> {
+    /// A place of the code as a place of the passage's text.
+    fn shifted(&self, range: &Range<usize>) -> Range<usize> {
+        range.start + self.offset..range.end + self.offset
+    }
+}

@@ -1,0 +1,305 @@
+//! What a skill reaches out to, as data: a list to read, and to compare with the list of another
+//! version.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    language::Language,
+    pattern::Pattern,
+    scanner::SkillParts,
+    text::passage::{Passage, PassageKind},
+};
+
+/// The most entries of one kind; more are counted.
+const MOST_OF_ONE_KIND: usize = 2_000;
+
+/// The longest value.
+const LONGEST_VALUE: usize = 300;
+
+/// A kind of thing that a skill reaches out to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LedgerKind {
+    /// A host of an address.
+    Host,
+    /// An address.
+    Url,
+    /// A package that is installed or fetched, such as `pip:requests`.
+    Package,
+    /// A program that a shell starts.
+    Command,
+    /// A variable of the environment.
+    Variable,
+    /// A path outside of the skill.
+    Path,
+}
+
+/// One thing that a skill reaches out to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerEntry {
+    /// What kind of thing.
+    pub kind: LedgerKind,
+    /// Its name.
+    pub value: String,
+    /// The first file that names it.
+    pub file: String,
+    /// The first line that names it.
+    pub line: usize,
+    /// How often it is named.
+    pub count: usize,
+}
+
+/// Everything that a skill reaches out to.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ReachLedger {
+    entries: Vec<LedgerEntry>,
+    /// How many more there are than the ledger keeps.
+    #[serde(default)]
+    left_out: usize,
+}
+
+/// How the ledgers of two versions differ.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct LedgerDiff {
+    /// What only the later version reaches out to.
+    pub added: Vec<LedgerEntry>,
+    /// What only the earlier version reached out to.
+    pub removed: Vec<LedgerEntry>,
+}
+
+impl LedgerKind {
+    /// The word in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Url => "url",
+            Self::Package => "package",
+            Self::Command => "command",
+            Self::Variable => "variable",
+            Self::Path => "path",
+        }
+    }
+
+    /// The verb for what a version does with such a thing.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Self::Host | Self::Url => "contacts",
+            Self::Package => "installs",
+            Self::Command => "runs",
+            Self::Variable => "reads",
+            Self::Path => "touches",
+        }
+    }
+}
+
+impl ReachLedger {
+    /// Every entry, by kind and name.
+    pub fn all(&self) -> &[LedgerEntry] {
+        &self.entries
+    }
+
+    /// The entries of one kind.
+    pub fn entries(&self, kind: LedgerKind) -> impl Iterator<Item = &LedgerEntry> {
+        self.entries.iter().filter(move |entry| entry.kind == kind)
+    }
+
+    /// The hosts.
+    pub fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.entries(LedgerKind::Host).map(|entry| entry.value.as_str())
+    }
+
+    /// How many things were left out, because there are more than a ledger keeps.
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    /// How this version differs from an earlier one.
+    pub fn since(&self, earlier: &Self) -> LedgerDiff {
+        let only = |these: &Self, those: &Self| {
+            let known: BTreeSet<_> =
+                those.entries.iter().map(|entry| (entry.kind, &entry.value)).collect();
+            let new = these.entries.iter().filter(|it| !known.contains(&(it.kind, &it.value)));
+            new.cloned().collect()
+        };
+        LedgerDiff { added: only(self, earlier), removed: only(earlier, self) }
+    }
+}
+
+impl LedgerDiff {
+    /// Tells whether both versions reach out to the same.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty()
+    }
+}
+
+static URL: LazyLock<Pattern> =
+    LazyLock::new(|| Pattern::fixed(r#"(?i)\b(?:https?|ftp|wss?|git|ssh)://[^\s<>"'`)\]}|\\]+"#));
+static PACKAGE: LazyLock<Pattern> = LazyLock::new(|| {
+    Pattern::fixed(concat!(
+        r"(?m)\b(pip3?|uv pip|uv tool|pipx|npm|pnpm|yarn|bun|brew|apt(?:-get)?|gem|cargo|go|choco|winget|",
+        r"scoop|npx|uvx|bunx|docker)[ \t]+(?:(?:install|i|add|run|pull|dlx)\b[ \t]+|(?:-y|--yes)[ \t]+)?",
+        r"([^\n;|&`)]*)"
+    ))
+});
+static VARIABLE: LazyLock<Pattern> = LazyLock::new(|| {
+    Pattern::fixed(concat!(
+        r#"\$\{?([A-Z][A-Z0-9_]{2,63})\b|process\.env(?:\.|\[['"])([A-Za-z_]\w{1,63})|"#,
+        r#"(?:os\.environ(?:\.get)?|os\.getenv|getenv|ENV)\s*[\[(]\s*['"]([A-Za-z_]\w{1,63})|"#,
+        r"\$env:([A-Za-z_]\w{1,63})|(?m:^|\bexport )([A-Z][A-Z0-9_]{2,63})="
+    ))
+});
+static PATH: LazyLock<Pattern> = LazyLock::new(|| {
+    Pattern::fixed(concat!(
+        r"(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%|%APPDATA%|\$env:USERPROFILE)[/\\][\w.@+\-/\\]*[\w]|",
+        r"(?:^|[\s'\x22`=(@:])(/(?:etc|usr|var|opt|tmp|root|home|Library|Applications|proc|sys|dev)/[\w.@+\-/]*[\w])"
+    ))
+});
+static COMMAND: LazyLock<Pattern> = LazyLock::new(|| {
+    Pattern::fixed(
+        r"(?m)(?:^[ \t]*(?:[$>] )?|[;|&(][ \t]*|\b(?:sudo|xargs|exec|then|do|else)[ \t]+)([a-zA-Z][\w.+-]{1,40})(?:[ \t\n;|&)]|$)",
+    )
+});
+
+/// Words of a shell that are not programs.
+const SHELL_WORDS: &[&str] = &[
+    "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac",
+    "in", "function", "return", "local", "export", "echo", "cd", "set", "unset", "true", "false",
+    "exit", "read", "shift", "eval", "source", "test", "printf", "declare", "trap", "wait",
+    "break", "continue", "sudo",
+];
+
+/// Collects what the passages name.
+pub(crate) fn collect(parts: &SkillParts<'_>) -> ReachLedger {
+    let mut collected: BTreeMap<(LedgerKind, String), (usize, usize, usize)> = BTreeMap::new();
+    let mut add = |kind, value: &str, passage: &Passage, at: usize| {
+        let value = value.trim_end_matches(['.', ',', ';', ':', '*', '_']);
+        if value.is_empty() || value.len() > LONGEST_VALUE {
+            return;
+        }
+        let place = passage.text.origin(at);
+        let entry = collected.entry((kind, value.to_owned())).or_insert((passage.file, place, 0));
+        entry.2 += 1;
+    };
+    for passage in &parts.passages {
+        let text = passage.text.text.as_str();
+        if text.contains("://") {
+            for found in URL.find_iter(text) {
+                let url = &text[found.clone()];
+                add(LedgerKind::Url, url, passage, found.start);
+                if let Some(host) = host(url) {
+                    add(LedgerKind::Host, &host, passage, found.start);
+                }
+            }
+        }
+        let is_code = !matches!(passage.kind, PassageKind::Prose) || text.contains('`');
+        if !is_code {
+            continue;
+        }
+        for groups in PACKAGE.groups_iter(text) {
+            let [Some(whole), Some(tool), Some(rest)] = groups.as_slice() else { continue };
+            let named = packages(&text[tool.clone()], &text[whole.clone()], &text[rest.clone()]);
+            for name in named {
+                add(LedgerKind::Package, &name, passage, tool.start);
+            }
+        }
+        if text.contains(['$', '.', '=']) {
+            for groups in VARIABLE.groups_iter(text) {
+                let named = groups.into_iter().skip(1).flatten().next();
+                if let Some(named) = named.filter(|it| !is_shells_own(&text[it.clone()])) {
+                    add(LedgerKind::Variable, &text[named.clone()], passage, named.start);
+                }
+            }
+        }
+        if text.contains(['/', '\\']) {
+            for groups in PATH.groups_iter(text) {
+                if let Some(found) = groups.into_iter().rev().flatten().next() {
+                    add(LedgerKind::Path, &text[found.clone()], passage, found.start);
+                }
+            }
+        }
+        let is_shell = passage.language == Some(Language::Shell)
+            && matches!(passage.kind, PassageKind::Code | PassageKind::Script);
+        if is_shell {
+            for groups in COMMAND.groups_iter(text) {
+                let Some(Some(name)) = groups.get(1) else { continue };
+                if !SHELL_WORDS.contains(&&text[name.clone()]) {
+                    add(LedgerKind::Command, &text[name.clone()], passage, name.start);
+                }
+            }
+        }
+    }
+    finish(parts, collected)
+}
+
+fn finish(
+    parts: &SkillParts<'_>,
+    collected: BTreeMap<(LedgerKind, String), (usize, usize, usize)>,
+) -> ReachLedger {
+    let mut ledger = ReachLedger::default();
+    let mut of_kind: BTreeMap<LedgerKind, usize> = BTreeMap::new();
+    let lines: Vec<Vec<usize>> = parts.files.iter().map(|file| line_starts(&file.text)).collect();
+    for ((kind, value), (file, place, count)) in collected {
+        let number = of_kind.entry(kind).or_default();
+        *number += 1;
+        if *number > MOST_OF_ONE_KIND {
+            ledger.left_out += 1;
+            continue;
+        }
+        let line = lines[file].partition_point(|start| *start <= place);
+        let file = parts.files[file].path.to_owned();
+        ledger.entries.push(LedgerEntry { kind, value, file, line: line.max(1), count });
+    }
+    ledger
+}
+
+fn line_starts(text: &str) -> Vec<usize> {
+    std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
+}
+
+fn host(url: &str) -> Option<String> {
+    let rest = url.split_once("://")?.1;
+    let host = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
+    let host = host.split(':').next()?.to_ascii_lowercase();
+    (!host.is_empty() && !host.contains(['$', '{', '<', '*', '%'])).then_some(host)
+}
+
+fn is_shells_own(name: &str) -> bool {
+    matches!(
+        name,
+        "HOME" | "PATH" | "PWD" | "IFS" | "SHELL" | "OLDPWD" | "TMPDIR" | "BASH_SOURCE" | "RANDOM"
+    )
+}
+
+/// The packages that an installer is told to install, with the installer before each.
+fn packages(tool: &str, whole: &str, rest: &str) -> Vec<String> {
+    let runs = matches!(tool, "npx" | "uvx" | "bunx");
+    let installs = [" install ", " i ", " add ", " run ", " pull ", " dlx "];
+    if !runs && !installs.iter().any(|verb| whole.replace('\t', " ").contains(verb)) {
+        return Vec::new();
+    }
+    let most = if runs || tool == "docker" { 1 } else { 20 };
+    let name = tool.split(' ').next().unwrap_or(tool);
+    let is_package = |word: &&str| {
+        !word.starts_with(['-', '.', '/', '$', '<', '"', '\'', '#', '{', '(', '\\'])
+            && word.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '@')
+            && !word.contains("://")
+            && word.len() < 100
+    };
+    let words = rest.split_whitespace().filter(is_package).take(most);
+    words
+        .map(|word| {
+            let bare = word.split(['=', '<', '>', '~', '!', '[', ',']).next().unwrap_or(word);
+            let bare = match bare.rfind('@') {
+                Some(at) if at > 0 => &bare[..at],
+                _ => bare,
+            };
+            format!("{name}:{}", bare.trim_matches(['"', '\'', '.']))
+        })
+        .filter(|named| !named.ends_with(':'))
+        .collect()
+}

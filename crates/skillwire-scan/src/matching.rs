@@ -1,0 +1,373 @@
+//! Applies rules to passages, and judges what they match.
+
+use std::{cell::OnceCell, collections::HashMap, ops::Range};
+
+use skillwire_core::Span;
+use tree_sitter::Tree;
+
+use crate::{
+    Evidence, RuleSet, ScanFinding, ScanReport, ScanRule, Severity, Usage, code,
+    flow::Flow,
+    pattern::Pattern,
+    rules::{Detector, TextDetector, Window},
+    scanner::SkillParts,
+    text::passage::{FileRole, Passage, PassageKind},
+    usage,
+};
+
+/// The most findings of one rule in one file; more are counted.
+const MOST_OF_ONE_RULE: usize = 3;
+
+/// The longest text of a piece of evidence.
+const LONGEST_TEXT: usize = 400;
+
+/// How near in a long file two texts are.
+const NEAR: usize = 1_200;
+
+/// Applies every rule that looks for texts.
+pub(crate) fn apply(parts: &SkillParts<'_>, rules: &RuleSet, report: &mut ScanReport) {
+    let trees: Vec<OnceCell<Option<Tree>>> =
+        parts.passages.iter().map(|_| OnceCell::new()).collect();
+    let mut matcher = Matcher { parts, trees, found: Findings::default() };
+    let mut candidates = vec![false; rules.rules.len()];
+    for (index, passage) in parts.passages.iter().enumerate() {
+        candidates.fill(false);
+        for found in rules.needed.find_overlapping_iter(&passage.text.text) {
+            candidates[rules.needed_by[found.pattern().as_usize()]] = true;
+        }
+        for (rule, _) in rules.rules.iter().zip(&candidates).filter(|(_, candidate)| **candidate) {
+            if let Detector::Text(detector) = &rule.detector {
+                matcher.passage(rule, detector, index);
+            }
+        }
+    }
+    report.findings.extend(matcher.found.finish());
+}
+
+/// Adds the findings of rules about data that travels.
+pub(crate) fn add_flows(
+    parts: &SkillParts<'_>,
+    rules: &RuleSet,
+    flows: &[Flow],
+    report: &mut ScanReport,
+) {
+    let mut found = Findings::default();
+    for rule in &rules.rules {
+        let Detector::Flow { from, to } = &rule.detector else { continue };
+        for flow in flows {
+            let (source, sink) = (&rules.flow.kinds[flow.from], &rules.flow.kinds[flow.to]);
+            if !from.contains(&source.name) || !to.contains(&sink.name) {
+                continue;
+            }
+            let last = flow.steps.len().saturating_sub(1);
+            let evidence: Vec<_> = flow
+                .steps
+                .iter()
+                .enumerate()
+                .map(|(step, (passage, range))| {
+                    let mut evidence = evidence(parts, &parts.passages[*passage], range);
+                    evidence.step = match step {
+                        0 => Some(source.step.clone()),
+                        step if step == last => Some(sink.step.clone()),
+                        _ => Some("passes it on".to_owned()),
+                    };
+                    evidence
+                })
+                .collect();
+            let Some((passage, range)) = flow.steps.last() else { continue };
+            let passage = &parts.passages[*passage];
+            let around = &passage.text.text;
+            let usage = if passage.kind == PassageKind::Code
+                && (passage.warned || usage::only_placeholders(line(around, range)))
+            {
+                Usage::Mentioned
+            } else {
+                Usage::Used
+            };
+            let severity = judge(rule, false, usage, passage, parts);
+            found.add(rule, severity, usage, evidence);
+        }
+    }
+    report.findings.extend(found.finish());
+}
+
+struct Matcher<'a> {
+    parts: &'a SkillParts<'a>,
+    /// The parsed code of each passage, once it is needed.
+    trees: Vec<OnceCell<Option<Tree>>>,
+    found: Findings,
+}
+
+impl Matcher<'_> {
+    fn passage(&mut self, rule: &ScanRule, detector: &TextDetector, index: usize) {
+        let passage = &self.parts.passages[index];
+        let kind = passage.kind;
+        // Text that was hidden may be anything, so every rule looks at it.
+        let was_hidden = passage.encodings.iter().any(|encoding| encoding.hides());
+        let fits = detector.kinds.is_empty() || detector.kinds.contains(&kind);
+        if !was_hidden && (detector.decoded_only || !fits) {
+            return;
+        }
+        let text = &passage.text.text;
+        if detector.unless.iter().any(|regex| regex.is_match(text)) {
+            return;
+        }
+        for regex in &detector.any {
+            for found in regex.find_iter(text).take(MOST_OF_ONE_RULE * 4) {
+                let Some(others) = self.near(detector, index, &found) else { continue };
+                let usage = self.usage(detector, index, &found);
+                let severity = judge(rule, detector.firm, usage, passage, self.parts);
+                let mut places = vec![evidence(self.parts, passage, &found)];
+                for (other, range) in others {
+                    let other = evidence(self.parts, &self.parts.passages[other], &range);
+                    if !places
+                        .iter()
+                        .any(|known| known.line == other.line && known.file == other.file)
+                    {
+                        places.push(other);
+                    }
+                }
+                self.found.add(rule, severity, usage, places);
+            }
+        }
+    }
+
+    /// The places near a match where the other texts of the rule stand; `None` if one is missing.
+    fn near(
+        &self,
+        detector: &TextDetector,
+        index: usize,
+        place: &Range<usize>,
+    ) -> Option<Vec<(usize, Range<usize>)>> {
+        detector
+            .with
+            .iter()
+            .map(|regex| self.find_near(detector.within, regex, index, place))
+            .collect()
+    }
+
+    fn find_near(
+        &self,
+        within: Window,
+        regex: &Pattern,
+        index: usize,
+        place: &Range<usize>,
+    ) -> Option<(usize, Range<usize>)> {
+        let passage = &self.parts.passages[index];
+        let text = passage.text.text.as_str();
+        if within == Window::Line {
+            let line = line_range(text, place);
+            let found = regex.find(&text[line.clone()])?;
+            return Some((index, line.start + found.start..line.start + found.end));
+        }
+        // A script is one passage, and what stands at its two ends has little to do with each other.
+        let start = floor(text, place.start.saturating_sub(NEAR));
+        let end = floor(text, (place.end + NEAR).min(text.len()));
+        if let Some(found) = regex.find(&text[start..end]) {
+            return Some((index, start + found.start..start + found.end));
+        }
+        if within == Window::Passage {
+            return None;
+        }
+        let fits = |other: &Passage| match within {
+            Window::Section => other.file == passage.file && other.section == passage.section,
+            Window::File => other.file == passage.file,
+            Window::Skill => true,
+            Window::Line | Window::Passage => false,
+        };
+        let others = self.parts.passages.iter().enumerate();
+        others
+            .filter(|(other, candidate)| *other != index && fits(candidate))
+            .find_map(|(other, candidate)| Some((other, regex.find(&candidate.text.text)?)))
+    }
+
+    /// Whether the skill does what was matched or speaks of it.
+    fn usage(&self, detector: &TextDetector, index: usize, place: &Range<usize>) -> Usage {
+        let passage = &self.parts.passages[index];
+        let text = passage.text.text.as_str();
+        let before = &text[..place.start];
+        let mentioned = match passage.kind {
+            PassageKind::Script => {
+                if !passage.encodings.is_empty() {
+                    return Usage::Used;
+                }
+                let Some(language) = passage.language else { return Usage::Used };
+                let tree = self.trees[index].get_or_init(|| code::parse(language, text));
+                let Some(tree) = tree else { return Usage::Used };
+                return code::usage_at(tree, language, text, place.start, place.end);
+            }
+            _ if usage::only_placeholders(line(text, place)) => true,
+            _ if detector.firm => false,
+            PassageKind::Code => passage.warned || is_comment_line(text, place),
+            PassageKind::Prose => {
+                passage.warned || usage::is_forbidden(before) || is_warning_line(text, place)
+            }
+            PassageKind::Frontmatter | PassageKind::Comment | PassageKind::Data => passage.warned,
+        };
+        if mentioned { Usage::Mentioned } else { Usage::Used }
+    }
+}
+
+/// Tells whether the line of a match is a comment of the code.
+fn is_comment_line(text: &str, place: &Range<usize>) -> bool {
+    let start = line_range(text, place).start;
+    let before = text[start..place.start].trim_start();
+    before.starts_with('#') || before.starts_with("//") || before.starts_with("REM ")
+}
+
+/// Tells whether the line of a match warns of it.
+fn is_warning_line(text: &str, place: &Range<usize>) -> bool {
+    let line = line_range(text, place);
+    usage::warns(&text[line.start..place.start]) || usage::warns(&text[place.end..line.end])
+}
+
+/// How much a match matters.
+fn judge(
+    rule: &ScanRule,
+    firm: bool,
+    usage: Usage,
+    passage: &Passage,
+    parts: &SkillParts<'_>,
+) -> Severity {
+    if usage == Usage::Mentioned {
+        return rule.severity.lowered(2);
+    }
+    let hides = passage.encodings.iter().any(|encoding| encoding.hides());
+    if hides && rule.severity >= Severity::Medium {
+        return rule.severity.raised();
+    }
+    let aside = matches!(parts.files[passage.file].role, FileRole::Reference | FileRole::Data);
+    if aside && !firm { rule.severity.lowered(1) } else { rule.severity }
+}
+
+fn line_range(text: &str, place: &Range<usize>) -> Range<usize> {
+    let start = text[..place.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[place.end..].find('\n').map_or(text.len(), |at| place.end + at);
+    start..end
+}
+
+fn line<'a>(text: &'a str, place: &Range<usize>) -> &'a str {
+    &text[line_range(text, place)]
+}
+
+fn floor(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// The evidence for a match: the lines of the file, and the text that the rule saw if that differs.
+pub(crate) fn evidence(
+    parts: &SkillParts<'_>,
+    passage: &Passage,
+    place: &Range<usize>,
+) -> Evidence {
+    let file = &parts.files[passage.file];
+    let start = passage.text.origin(place.start);
+    let end = passage.text.origin(place.end.saturating_sub(1).max(place.start)) + 1;
+    let mut evidence = evidence_at(parts, passage.file, start..end.max(start + 1));
+    let seen = line(&passage.text.text, place).trim();
+    if !passage.encodings.is_empty() || !file.text.contains(seen) {
+        evidence.decoded = Some(shortened(seen));
+        evidence.encodings.clone_from(&passage.encodings);
+    }
+    evidence
+}
+
+/// The evidence at some bytes of a file.
+pub(crate) fn evidence_at(parts: &SkillParts<'_>, file: usize, place: Range<usize>) -> Evidence {
+    let file = &parts.files[file];
+    // Offsets are those of the text, which has other bytes only where the file is not UTF-8.
+    let bytes = file.text.as_bytes();
+    let start = place.start.min(bytes.len());
+    let end = place.end.clamp(start, bytes.len());
+    let line = bytes[..start].split(|byte| *byte == b'\n').count();
+    let end_line = line + bytes[start..end].split(|byte| *byte == b'\n').count() - 1;
+    let excerpt = skillwire_core::Excerpt::of(bytes, Span::new(start, end));
+    Evidence {
+        file: file.path.to_owned(),
+        line: (!bytes.is_empty()).then_some(line),
+        end_line: (!bytes.is_empty()).then_some(end_line),
+        text: around_mark(&excerpt),
+        encodings: Vec::new(),
+        decoded: None,
+        step: None,
+    }
+}
+
+/// The part of an excerpt around its mark: a line may be very long.
+fn around_mark(excerpt: &skillwire_core::Excerpt) -> String {
+    let text = excerpt.text();
+    if text.len() <= LONGEST_TEXT {
+        return text.trim().to_owned();
+    }
+    let start = floor(text, excerpt.marked().start.saturating_sub(80));
+    shortened(text[start..].trim())
+}
+
+/// Shortens a text for a report.
+pub(crate) fn shortened(text: &str) -> String {
+    if text.len() <= LONGEST_TEXT {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..floor(text, LONGEST_TEXT)])
+}
+
+/// Findings as they are collected: each place once, and not too many of one rule.
+#[derive(Default)]
+struct Findings {
+    found: Vec<ScanFinding>,
+    /// The findings of a rule in a file.
+    known: HashMap<(String, String), Vec<usize>>,
+}
+
+impl Findings {
+    fn add(&mut self, rule: &ScanRule, severity: Severity, usage: Usage, evidence: Vec<Evidence>) {
+        let file = evidence.first().map_or_else(String::new, |it| it.file.clone());
+        let line = evidence.first().and_then(|it| it.line);
+        let known = self.known.entry((rule.id.clone(), file)).or_default();
+        if let Some(index) = known.iter().find(|index| self.found[**index].line() == line) {
+            let same = &mut self.found[*index];
+            if severity > same.severity {
+                (same.severity, same.usage, same.evidence) = (severity, usage, evidence);
+            }
+            return;
+        }
+        if known.len() >= MOST_OF_ONE_RULE {
+            let least = known.iter().copied().min_by_key(|index| self.found[*index].severity);
+            if let Some(index) = least {
+                let least = &mut self.found[index];
+                least.repeated += 1;
+                if severity > least.severity {
+                    (least.severity, least.usage, least.evidence) = (severity, usage, evidence);
+                }
+            }
+            return;
+        }
+        known.push(self.found.len());
+        self.found.push(finding(rule, severity, usage, evidence));
+    }
+
+    fn finish(self) -> Vec<ScanFinding> {
+        self.found
+    }
+}
+
+/// A finding of a rule.
+pub(crate) fn finding(
+    rule: &ScanRule,
+    severity: Severity,
+    usage: Usage,
+    evidence: Vec<Evidence>,
+) -> ScanFinding {
+    ScanFinding {
+        rule: rule.id.clone(),
+        severity,
+        title: rule.title.clone(),
+        usage,
+        owasp: rule.owasp.clone(),
+        evidence,
+        repeated: 0,
+    }
+}

@@ -1,0 +1,207 @@
+//! Undoes what code allows an author to write without changing what runs.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use regex::Regex;
+
+use super::mapped::MappedText;
+use crate::language::Language;
+
+/// How much longer than its source tidied code may become.
+const MOST_GROWTH: usize = 16 * 1024;
+
+/// The most constants of a shell script that are filled in.
+const MOST_CONSTANTS: usize = 200;
+
+/// The longest constant that is filled in.
+const LONGEST_CONSTANT: usize = 400;
+
+/// Joins continued lines and divided words, and fills in a shell's constants.
+pub(crate) fn tidy(code: &MappedText, language: Option<Language>) -> MappedText {
+    let is_shell = matches!(language, None | Some(Language::Shell));
+    let tidied = apply(code, &joins(&code.text, language));
+    if !is_shell || !tidied.text.contains('$') {
+        return tidied;
+    }
+    let filled = constants(&tidied.text);
+    if filled.is_empty() { tidied } else { apply(&tidied, &fill(&tidied.text, &filled)) }
+}
+
+/// A part of the text, and what stands there instead.
+type Change<'a> = (usize, usize, &'a str);
+
+fn apply(text: &MappedText, changes: &[Change<'_>]) -> MappedText {
+    if changes.is_empty() {
+        return text.clone();
+    }
+    let mut out = MappedText::default();
+    let mut done = 0;
+    for &(start, end, instead) in changes {
+        if start < done {
+            continue;
+        }
+        out.copy_mapped(text, done, start);
+        if !instead.is_empty() {
+            out.put(instead, text.origin(start));
+        }
+        done = end;
+    }
+    out.copy_mapped(text, done, text.text.len());
+    out
+}
+
+/// Continued lines, divided words and added texts.
+fn joins(text: &str, language: Option<Language>) -> Vec<Change<'static>> {
+    let bytes = text.as_bytes();
+    let is_shell = matches!(language, None | Some(Language::Shell));
+    let is_word =
+        |at: Option<&u8>| at.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let before = |at: usize| at.checked_sub(1).and_then(|at| bytes.get(at));
+    let mut changes = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let next = bytes.get(at + 1);
+        let taken = match bytes[at] {
+            b'\\' if next == Some(&b'\n') => {
+                let indent = bytes[at + 2..].iter().take_while(|byte| matches!(byte, b' ' | b'\t'));
+                let end = at + 2 + indent.count();
+                changes.push((at, end, " "));
+                end - at
+            }
+            b'`' if next == Some(&b'\n') && language == Some(Language::PowerShell) => {
+                changes.push((at, at + 2, " "));
+                2
+            }
+            b'^' if next == Some(&b'\n') && language.is_none() => {
+                changes.push((at, at + 2, " "));
+                2
+            }
+            b'\\'
+                if is_shell && is_word(before(at)) && next.is_some_and(u8::is_ascii_lowercase) =>
+            {
+                if !in_windows_path(bytes, at) {
+                    changes.push((at, at + 1, ""));
+                }
+                1
+            }
+            quote @ (b'\'' | b'"') => {
+                if is_shell
+                    && next == Some(&quote)
+                    && is_word(before(at))
+                    && is_word(bytes.get(at + 2))
+                {
+                    changes.push((at, at + 2, ""));
+                    2
+                } else if is_shell && is_word(before(at)) && is_word(next) {
+                    changes.push((at, at + 1, ""));
+                    1
+                } else if let Some(end) = added_text(bytes, at) {
+                    changes.push((at, end, ""));
+                    end - at
+                } else {
+                    1
+                }
+            }
+            b'$' if is_shell => match IFS.find_at(text, at).filter(|found| found.start() == at) {
+                Some(found) => {
+                    changes.push((at, found.end(), " "));
+                    found.len()
+                }
+                None => 1,
+            },
+            _ => 1,
+        };
+        at += taken;
+    }
+    changes
+}
+
+static IFS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\$(?:\{IFS[^}\n]{0,8}\}|IFS(?-u:\b)(?:\$\d)?)").expect("it is a regex")
+});
+
+/// Tells whether a backslash divides the names of a path, as in `C:\Users`.
+fn in_windows_path(bytes: &[u8], at: usize) -> bool {
+    let word = bytes[..at].iter().rev().take_while(|byte| !byte.is_ascii_whitespace()).take(200);
+    word.into_iter().any(|byte| matches!(byte, b':' | b'%' | b'\\'))
+}
+
+/// Where the second of two added texts begins: after `" + "`.
+fn added_text(bytes: &[u8], at: usize) -> Option<usize> {
+    let blanks = |at: usize| {
+        at + bytes[at..].iter().take(80).take_while(|byte| byte.is_ascii_whitespace()).count()
+    };
+    let plus = blanks(at + 1);
+    if bytes.get(plus) != Some(&b'+') {
+        return None;
+    }
+    let quote = blanks(plus + 1);
+    matches!(bytes.get(quote), Some(b'\'' | b'"')).then_some(quote + 1)
+}
+
+static CONSTANT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"(?m)(?:^|[;&|]|export)[ \t]*([A-Za-z_][0-9A-Za-z_]{0,63})=(?:"([^"$`\n]*)"|'([^'\n]*)'|([^\s;|&$`"'()<>]+))"#)
+        .expect("it is a regex")
+});
+
+static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\$(?:\{([A-Za-z_][0-9A-Za-z_]{0,63})\}|([A-Za-z_][0-9A-Za-z_]{0,63}))")
+        .expect("it is a regex")
+});
+
+/// Variables that are set to a fixed text. One that is set twice is not a constant.
+fn constants(text: &str) -> HashMap<&str, &str> {
+    let mut found: HashMap<&str, Option<&str>> = HashMap::new();
+    for captures in CONSTANT.captures_iter(text).take(MOST_CONSTANTS) {
+        let group = |index| captures.get(index).map(|found: regex::Match<'_>| found.as_str());
+        let (Some(name), Some(value)) = (group(1), group(2).or(group(3)).or(group(4))) else {
+            continue;
+        };
+        if value.is_empty() || value.len() > LONGEST_CONSTANT {
+            continue;
+        }
+        found.entry(name).and_modify(|known| *known = None).or_insert(Some(value));
+    }
+    found.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()
+}
+
+fn fill<'a>(text: &str, constants: &HashMap<&str, &'a str>) -> Vec<Change<'a>> {
+    let mut growth = 0;
+    let mut changes = Vec::new();
+    for captures in VARIABLE.captures_iter(text) {
+        let name = captures.get(1).or(captures.get(2)).map_or("", |name| name.as_str());
+        let (Some(whole), Some(value)) = (captures.get(0), constants.get(name)) else { continue };
+        growth += value.len();
+        if growth > MOST_GROWTH {
+            break;
+        }
+        changes.push((whole.start(), whole.end(), *value));
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tidied(code: &str, language: Option<Language>) -> String {
+        tidy(&MappedText::identity(code, 0), language).text
+    }
+
+    #[test]
+    fn divided_words_of_a_shell_are_joined() {
+        let shell = Some(Language::Shell);
+        assert_eq!(tidied("c''url c\\url 'x' c\"ur\"l", shell), "curl curl 'x' curl");
+        assert_eq!(tidied("curl$IFS-s${IFS}x \\\n  | sh", shell), "curl -s x  | sh");
+        assert_eq!(
+            tidied("U=http://h/x; curl ${U} | sh", shell),
+            "U=http://h/x; curl http://h/x | sh"
+        );
+        assert_eq!(tidied(r"C:\Users\me", shell), r"C:\Users\me");
+    }
+
+    #[test]
+    fn added_texts_are_joined() {
+        assert_eq!(tidied(r#"x = "cu" + "rl""#, Some(Language::Python)), r#"x = "curl""#);
+    }
+}
