@@ -168,8 +168,8 @@ pub struct InterpreterFinder {
 impl InterpreterFinder {
     /// Uses this program for a language in place of the system's.
     ///
-    /// Its installation, the directory above the one that holds the program, becomes readable for
-    /// scripts.
+    /// Its installation becomes readable for scripts: the directory above the one that holds the
+    /// program, or only the program and its library if that directory is a user's home.
     pub fn use_program(
         &mut self,
         language: ScriptLanguage,
@@ -230,33 +230,83 @@ impl InterpreterFinder {
         if let Some((program, roots)) = self.environments.get(&language).cloned() {
             return Ok(ScriptInterpreter::Program { language, program, options, roots });
         }
-        let (program, root) = self.program(language)?;
-        let roots = root.into_iter().collect();
+        let (program, roots) = self.program(language)?;
         Ok(ScriptInterpreter::Program { language, program, options, roots })
     }
 
-    /// The program for a language, and the directory that must be visible besides the system's.
+    /// The program for a language, and what must be visible besides the system's directories.
     pub fn program(
         &self,
         language: ScriptLanguage,
-    ) -> Result<(PathBuf, Option<PathBuf>), InterpreterError> {
+    ) -> Result<(PathBuf, Vec<PathBuf>), InterpreterError> {
         if let Some(program) = self.named.get(&language) {
             if is_in_system(program) {
-                return Ok((program.clone(), None));
+                return Ok((program.clone(), Vec::new()));
             }
-            let installation = program.parent().and_then(Path::parent);
-            // A program directly below `/` must not make the whole file system visible.
-            let root = installation.filter(|root| *root != Path::new("/")).unwrap_or(program);
-            return Ok((program.clone(), Some(root.to_owned())));
+            return Ok((program.clone(), installation_roots(program, language)));
         }
         let names = language.program_names().iter();
         names
             .flat_map(|name| SYSTEM_DIRECTORIES.iter().map(move |dir| Path::new(dir).join(name)))
             .filter_map(|path| resolve_executable(&path))
             .find(|real| is_in_system(real))
-            .map(|program| (program, None))
+            .map(|program| (program, Vec::new()))
             .ok_or(InterpreterError::NotFound(language))
     }
+}
+
+/// What belongs to a program outside of the system's directories: its installation, or where that is
+/// no folder of its own, the program and the library of its language.
+fn installation_roots(program: &Path, language: ScriptLanguage) -> Vec<PathBuf> {
+    let alone = || vec![program.to_owned()];
+    let Some(prefix) = program.parent().and_then(Path::parent) else { return alone() };
+    let libraries = ["lib", "lib64"].map(|folder| prefix.join(folder));
+    let entries =
+        libraries.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten());
+    let own = entries.flatten().map(|entry| entry.path()).filter(|path| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        match language {
+            ScriptLanguage::Python => {
+                name.starts_with("python3.") && path.join("os.py").is_file()
+                    || name.starts_with("libpython3")
+            }
+            ScriptLanguage::Node => name == "node_modules",
+            ScriptLanguage::Bash | ScriptLanguage::Sh => false,
+        }
+    });
+    let own: Vec<_> = own.collect();
+    let is_installation = own.iter().any(|path| path.is_dir());
+    if is_installation && prefix != Path::new("/") && !is_home(prefix) {
+        return vec![prefix.to_owned()];
+    }
+    let mut roots = alone();
+    roots.extend(own);
+    roots
+}
+
+/// Names that stand in homes and in no installation.
+const HOME_ENTRIES: [&str; 9] = [
+    ".ssh",
+    ".gnupg",
+    ".config",
+    ".netrc",
+    ".aws",
+    ".bashrc",
+    ".profile",
+    ".bash_history",
+    ".cache",
+];
+
+/// Whether a folder is a user's home, or one in which programs keep a user's data.
+fn is_home(folder: &Path) -> bool {
+    let is_below = |parent: &str| folder.parent() == Some(Path::new(parent));
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let mut homes = users.lines().filter_map(|line| line.split(':').nth(5));
+    is_below("/home")
+        || is_below("/Users")
+        || folder.file_name().is_some_and(|name| name == ".local")
+        || homes.any(|home| Path::new(home) == folder)
+        || HOME_ENTRIES.iter().any(|name| folder.join(name).symlink_metadata().is_ok())
 }
 
 fn is_in_system(program: &Path) -> bool {

@@ -81,6 +81,7 @@ mod interpreter;
 mod isolation;
 mod isolation_cache;
 mod job;
+mod limit_trials;
 mod limits;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[expect(
@@ -112,6 +113,7 @@ pub use self::{
         MissingRequirement,
     },
     job::{InputFile, InvalidJob, JobFile, ScriptJob},
+    limit_trials::TriedLimit,
     limits::RunLimits,
     outcome::{
         AggregateEnforcement, OutputFile, OutputText, ResourceUsage, RunEnd, RunOutcome, StopReason,

@@ -1,6 +1,10 @@
 //! Runs jobs in the strongest isolation that the machine gives, if the policy accepts it.
 
-use std::{path::PathBuf, sync::OnceLock, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
 
 use crate::{
     cancel::CancelHandle,
@@ -11,6 +15,7 @@ use crate::{
     },
     isolation_cache::IsolationCache,
     job::{InvalidJob, ScriptJob},
+    limit_trials::{LIMIT_TRIALS, TriedLimit},
     limits::RunLimits,
     outcome::{AggregateEnforcement, RunOutcome},
     platform,
@@ -206,6 +211,29 @@ impl Sandbox {
     pub fn probe_tier(&self, tier: IsolationTier) -> Result<Vec<String>, MissingRequirement> {
         platform::check_processor(self.policy, tier)?;
         platform::probe(self.supervisor(), tier)
+    }
+
+    /// Runs a script beyond each limit in a tier, and says what held. Takes some seconds.
+    #[tracing::instrument(level = "debug", skip(self), fields(%tier))]
+    pub fn try_limits(&self, tier: IsolationTier) -> Vec<TriedLimit> {
+        let holders = self.enforced_limits(tier, &RunLimits::default());
+        let tried = LIMIT_TRIALS.iter().filter_map(|trial| {
+            let enforcement = holders.iter().find(|holder| holder.limit == trial.limit)?;
+            let started = Instant::now();
+            let ended = trial.job().and_then(|job| {
+                let cancel = CancelHandle::new().map_err(|error| error.to_string())?;
+                let ran = platform::run(self.supervisor(), &job, tier, &cancel, &mut NoObserver);
+                let end = ran.map_err(|error| error.to_string())?.end;
+                Ok((end, trial.is_held(end, started, job.limits())))
+            });
+            let (end, held) = match ended {
+                Ok((end, held)) => (end.to_string(), held),
+                Err(why) => (format!("was not run: {why}"), false),
+            };
+            let enforcement = enforcement.enforcement.clone();
+            Some(TriedLimit { limit: trial.limit, held, end, enforcement })
+        });
+        tried.collect()
     }
 
     /// Starts the helper of the next run in the background, for programs that have something else

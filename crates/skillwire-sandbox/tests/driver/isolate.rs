@@ -5,6 +5,7 @@
 
 use std::{
     io::{self, Read as _},
+    path::PathBuf,
     process::ExitCode,
     time::Duration,
 };
@@ -15,7 +16,7 @@ use serde_json::{Map, Value, json};
 use skillwire_sandbox::{
     Bytes, CancelHandle, InterpreterFinder, IsolationPolicy, IsolationTier, JobFile,
     NetworkDestination, RelPath, RunError, RunLimits, Sandbox, ScriptArguments, ScriptJob,
-    run_if_helper,
+    ScriptLanguage, run_if_helper,
 };
 
 /// What the test asks for.
@@ -43,6 +44,8 @@ struct Request {
     /// Keeps a helper ready for the next run.
     #[serde(default)]
     standby_helper: bool,
+    /// The interpreter of Python scripts, in place of the system's.
+    python: Option<PathBuf>,
     /// System calls that fail, as if this machine lacked them.
     #[serde(default)]
     denied_calls: Vec<String>,
@@ -223,7 +226,11 @@ fn job(request: &Request) -> Result<ScriptJob, Failure> {
         .collect::<Result<_, Failure>>()?;
     let arguments = ScriptArguments::from_object(&request.arguments)?;
     let script = RelPath::parse(&request.script)?;
-    let mut job = ScriptJob::new(files, script, arguments, &InterpreterFinder::default())?;
+    let mut interpreters = InterpreterFinder::default();
+    if let Some(python) = &request.python {
+        interpreters.use_program(ScriptLanguage::Python, python)?;
+    }
+    let mut job = ScriptJob::new(files, script, arguments, &interpreters)?;
     for (name, value) in &request.environment {
         job.grant_variable(name, value.as_str().unwrap_or_default().to_owned())?;
     }

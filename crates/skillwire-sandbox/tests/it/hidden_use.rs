@@ -1,9 +1,13 @@
 //! Memory, threads and processor time that are taken in ways that a simple count does not see.
 
 use serde_json::{Value, json};
+use skillwire_sandbox::{IsolationPolicy, IsolationTier, Sandbox};
 
-use crate::support::{
-    AttackScript, TestCase, User, attempts, processes_with, test_cases, unique_token, users,
+use crate::{
+    support::{
+        AttackScript, TestCase, User, attempts, processes_with, test_cases, unique_token, users,
+    },
+    test_skip::{TestNeed, skip},
 };
 
 const MIB: u64 = 1024 * 1024;
@@ -231,5 +235,21 @@ fn every_limit_of_an_outcome_says_what_held_it_b_13() {
         assert!(of("disk")["used"].as_u64().unwrap() >= 4096, "{case:?}: {answer}");
         assert_eq!(of("files")["used"], 1, "{case:?}: {answer}");
         assert!(of("time")["used"].as_u64().unwrap() > 0, "{case:?}: {answer}");
+    }
+}
+
+#[test]
+fn a_script_that_goes_beyond_any_limit_is_held_b_13() {
+    let policy = IsolationPolicy::default().accept_restricted(true);
+    let helper = env!("CARGO_BIN_EXE_skillwire-isolate");
+    for tier in [IsolationTier::Full, IsolationTier::Restricted] {
+        let sandbox = Sandbox::with_helper(policy, helper.into()).only_tier(tier);
+        if let Err(unavailable) = sandbox.isolation() {
+            skip(TestNeed::Isolation, &unavailable.to_string());
+            continue;
+        }
+        let tried = sandbox.try_limits(tier);
+        assert_eq!(tried.len(), 7, "{tried:?}");
+        assert!(tried.iter().all(|limit| limit.held), "{tier}: {tried:?}");
     }
 }

@@ -306,3 +306,36 @@ fn stat(pid: u32, field: usize) -> u32 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     stat.rsplit_once(')').unwrap().1.split_whitespace().nth(field).unwrap().parse().unwrap()
 }
+
+#[test]
+fn naming_an_interpreter_in_a_home_shows_nothing_else_of_it_b_06() {
+    let script = r#"
+attempt("key", lambda: open(given["home"] + "/.ssh/key").read())
+attempt("names", lambda: os.listdir(given["home"]))
+attempt("program", lambda: open(given["home"] + "/bin/other").read())
+print("ran by", sys.executable)
+"#;
+    let cases = test_cases();
+    for user in users() {
+        let home = public_folder();
+        let place = home.path().join("bin");
+        for folder in [".ssh", "bin"] {
+            fs::create_dir(home.path().join(folder)).unwrap();
+        }
+        fs::write(home.path().join(".ssh/key"), "secret").unwrap();
+        fs::write(place.join("other"), "secret").unwrap();
+        fs::copy("/usr/bin/python3", place.join("python3")).unwrap();
+        let attack = AttackScript::python(script).argument("home", home.path().to_str().unwrap());
+        assert_all_succeed_outside(&attack, user, &["key", "names", "program"]);
+        for case in cases.iter().filter(|case| case.user == user) {
+            let answer = attack.clone().request_field("python", json!(place.join("python3")));
+            let answer = answer.run(*case);
+            assert_all_fail_inside(&answer, &["key", "program"], *case);
+            let output = answer["stdout"].as_str().unwrap();
+            assert!(output.contains("/bin/python3"), "{case:?}: {answer}");
+            // In the full tier the folder exists with the program alone in it.
+            let listed = attempts(output)["names"].is_none();
+            assert_eq!(listed, case.tier == "full", "{case:?}: {answer}");
+        }
+    }
+}

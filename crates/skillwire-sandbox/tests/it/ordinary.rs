@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    support::{AttackScript, test_cases},
+    support::{AttackScript, User, driver, test_cases},
     test_skip::{TestNeed, skip},
 };
 
@@ -15,10 +15,10 @@ fn every_language_runs_with_its_arguments_and_input() {
     let bash = "#!/usr/bin/env bash\nread -r line; a=(bash \"$@\"); echo \"${a[*]} ${#line}\"\n";
     for case in test_cases() {
         for (name, text, expected) in [
-            ("run.py", python, "python ['--n', '7', 'x'] 7\n"),
-            ("run.js", node, "node --n 7 x 7\n"),
-            ("run.sh", "read -r line; echo \"sh $* ${#line}\"\n", "sh --n 7 x 17\n"),
-            ("run", bash, "bash --n 7 x 17\n"),
+            ("run.py", python, "python ['-n', '7', 'x'] 7\n"),
+            ("run.js", node, "node -n 7 x 7\n"),
+            ("run.sh", "read -r line; echo \"sh $* ${#line}\"\n", "sh -n 7 x 17\n"),
+            ("run", bash, "bash -n 7 x 17\n"),
         ] {
             let attack = AttackScript::file(name, text.as_bytes())
                 .argument("n", 7)
@@ -109,5 +109,96 @@ fn a_failure_is_the_scripts_own_and_its_text_is_clean() {
         let answer = AttackScript::python(script).run(case);
         assert_eq!(answer["end"], json!({ "exited": 4 }), "{answer}");
         assert_eq!((&answer["stdout"], &answer["stderr"]), (&json!("red\n"), &json!("oops\n")));
+    }
+}
+
+#[test]
+fn standard_streams_can_be_opened_by_their_names() {
+    let script = "cat /dev/stdin > /dev/stdout\necho oops > /dev/stderr\n";
+    for case in test_cases() {
+        let answer = AttackScript::file("run.bash", script.as_bytes()).run(case);
+        assert_eq!(
+            (&answer["stdout"], &answer["stderr"]),
+            (&json!("{}"), &json!("oops\n")),
+            "{case:?}: {answer}"
+        );
+    }
+}
+
+#[test]
+fn ordinary_commands_work_in_full_isolation() {
+    let script = r#"
+set -e
+echo kept > a && cp -p a b && cat b
+mkfifo pipe && { echo through > pipe & cat pipe; }
+"$SKILL_DIR/other.sh" called
+ps | grep -c bash
+head -c 3 /dev/zero | wc -c
+chown "$(id -u)" a && touch -d '2020-01-01' a && chmod 600 a
+"#;
+    for case in test_cases().into_iter().filter(|case| case.tier == "full") {
+        use base64::Engine as _;
+        let encode = |text: &str| base64::prelude::BASE64_STANDARD.encode(text);
+        let files = json!({
+            "run.bash": encode(script),
+            "other.sh": encode("#!/bin/sh\necho \"other $1\"\n"),
+        });
+        let answer = AttackScript::file("run.bash", b"").request_field("files", files).run(case);
+        assert_eq!(answer["stdout"], "kept\nthrough\nother called\n1\n3\n", "{case:?}: {answer}");
+        assert_eq!(answer["end"], json!({ "exited": 0 }), "{case:?}: {answer}");
+    }
+}
+
+#[test]
+fn in_restricted_isolation_scripts_start_other_programs_within_their_bounds() {
+    let script = "seq 1 100 | grep 7 | wc -l\n(sleep 0.1; echo later) & wait; echo $(echo inner)\n";
+    for case in test_cases().into_iter().filter(|case| case.tier == "restricted") {
+        let answer = AttackScript::file("run.bash", script.as_bytes()).run(case);
+        if answer["notes"].to_string().contains("cannot start other programs") {
+            skip(TestNeed::Isolation, "this kernel does not confine signals");
+            continue;
+        }
+        assert_eq!(answer["stdout"], "19\nlater\ninner\n", "{case:?}: {answer}");
+    }
+}
+
+#[test]
+fn the_list_of_file_types_can_be_read_where_there_is_one() {
+    let script = "import mimetypes; mimetypes.init(); print(mimetypes.guess_type('a.html')[0])";
+    for case in test_cases() {
+        let answer = AttackScript::python(script).run(case);
+        assert_eq!(answer["stdout"], "text/html\n", "{case:?}: {answer}");
+    }
+}
+
+/// Runs a command as root of a user namespace with 65,536 ids, as containers without root have it.
+const CONTAINER: &str = r#"
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+asked, done = os.pipe(), os.pipe()
+pid = os.fork()
+if pid == 0:
+    if libc.unshare(0x10000000) != 0:
+        os._exit(111)
+    os.write(asked[1], b"x")
+    os.read(done[0], 1)
+    os.setresgid(0, 0, 0)
+    os.setresuid(0, 0, 0)
+    os.execv(sys.argv[1], sys.argv[1:])
+os.read(asked[0], 1)
+for name in ("uid_map", "gid_map"):
+    open("/proc/%d/%s" % (pid, name), "w").write("0 100000 65536")
+os.write(done[1], b"x")
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"#;
+
+#[test]
+fn in_a_container_with_65536_ids_scripts_run() {
+    for case in test_cases().into_iter().filter(|case| case.user == User::Root) {
+        let mut command = std::process::Command::new("/usr/bin/python3");
+        command.args(["-c", CONTAINER]).arg(driver());
+        let answer = AttackScript::python("print('ran', os.getuid())").run_by(case, command);
+        let output = answer["stdout"].as_str().unwrap_or_else(|| panic!("{case:?}: {answer}"));
+        assert!(output.starts_with("ran ") && output != "ran 0\n", "{case:?}: {answer}");
     }
 }

@@ -112,6 +112,23 @@ async fn doctor_runs_a_script_and_says_what_works() {
 }
 
 #[tokio::test]
+async fn doctor_goes_beyond_every_limit_and_prints_what_held_b_13() {
+    let ran = run(&SkillFolder::new(), &["doctor", "--json"]).await;
+    let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let works = found["tiers"].as_array().unwrap().iter().filter(|tier| tier["works"] == true);
+    let limits = found["limits"].as_array().unwrap();
+    assert_eq!(limits.len(), works.count(), "{found}");
+    for tier in limits {
+        let tried = tier["tried"].as_array().unwrap();
+        assert_eq!(tried.len(), 7, "{found}");
+        for limit in tried {
+            assert_eq!(limit["held"], true, "{limit}: {found}");
+            assert!(!limit["enforcement"].is_null(), "{found}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_server_runs_nothing_unless_its_operator_says_what() {
     let folder = skills();
     let path = folder.path().to_str().unwrap();

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use serde_json::json;
 use skillwire_sandbox::{
     InterpreterFinder, IsolationPolicy, IsolationTier, MissingRequirement, Sandbox, ScriptLanguage,
+    TriedLimit,
 };
 
 use super::Outcome;
@@ -21,6 +22,13 @@ pub(in crate::commands) fn run(args: &DoctorArgs) -> Outcome {
     let tiers = [IsolationTier::Full, IsolationTier::Restricted]
         .map(|tier| (tier, sandbox.probe_tier(tier)));
     let enforcement = sandbox.aggregate_enforcement();
+    // Every limit of every tier that works is tried: one that only seems to hold is worse than none.
+    let limits = tiers
+        .iter()
+        .filter(|(_, tried)| tried.is_ok())
+        .map(|(tier, _)| (*tier, sandbox.try_limits(*tier)))
+        .collect::<Vec<_>>();
+    let all_hold = limits.iter().flat_map(|(_, tried)| tried).all(|limit| limit.held);
     let interpreters = InterpreterFinder::default();
     let languages = ScriptLanguage::ALL.map(|language| (language, interpreters.program(language)));
     let best = tiers.iter().find(|(_, tried)| tried.is_ok()).map(|(tier, _)| *tier);
@@ -37,6 +45,10 @@ pub(in crate::commands) fn run(args: &DoctorArgs) -> Outcome {
             "isolation": best,
             "tiers": tiers.collect::<Vec<_>>(),
             "bounded_by": enforcement,
+            "limits": limits
+                .iter()
+                .map(|(tier, tried)| json!({ "tier": tier, "tried": tried }))
+                .collect::<Vec<_>>(),
             "interpreters": languages.collect::<Vec<_>>(),
         });
         report::json(&mut io::stdout().lock(), &found)?;
@@ -46,7 +58,10 @@ pub(in crate::commands) fn run(args: &DoctorArgs) -> Outcome {
         for (tier, tried) in &tiers {
             show_tier(&mut out, *tier, tried)?;
         }
-        writeln!(out, "Limits on all processes of a script together:")?;
+        writeln!(out, "Limits, each tried by a script that goes beyond it:")?;
+        for (tier, tried) in &limits {
+            tried.iter().try_for_each(|limit| show_limit(&mut out, *tier, limit))?;
+        }
         writeln!(out, "  Memory and processor time are {enforcement}.")?;
         writeln!(out, "Interpreters in the system's directories:")?;
         for (language, found) in &languages {
@@ -58,7 +73,18 @@ pub(in crate::commands) fn run(args: &DoctorArgs) -> Outcome {
         writeln!(out, "{}", verdict(best))?;
         out.flush()?;
     }
-    Ok(if best == Some(IsolationTier::Full) { Exit::Ok } else { Exit::Findings })
+    Ok(if best == Some(IsolationTier::Full) && all_hold { Exit::Ok } else { Exit::Findings })
+}
+
+fn show_limit(out: &mut impl io::Write, tier: IsolationTier, tried: &TriedLimit) -> io::Result<()> {
+    let TriedLimit { limit, end, enforcement, .. } = tried;
+    let tier = tier.to_string();
+    let limit = limit.to_string();
+    if tried.held {
+        writeln!(out, "  {tier:<12} {limit:<10} {ADDED}holds{ADDED:#}, {enforcement}")
+    } else {
+        writeln!(out, "  {tier:<12} {limit:<10} {ERROR}does not hold{ERROR:#}: the script {end}")
+    }
 }
 
 fn show_tier(
