@@ -8,7 +8,7 @@ use skillwire_trust::{
     Record, Refusal, Remedy, ReviewOutcome, SkillId, Standing,
 };
 
-use super::{Host, unusable};
+use super::{Host, unusable, vouching::is_open_to};
 
 /// The user's decision about a skill.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,10 +96,25 @@ impl Host {
                 .expected("an answer of the user at a terminal")
                 .actual("an approval without a question, which the user's settings forbid"));
         }
+        let by_signer = channel == DecisionChannel::Signature;
+        let signer = answered.voucher().filter(|_| by_signer).cloned();
         let outcome = answered.outcome(self.inner.clock.now());
         if outcome.is_remembered() {
-            let mut change = |record: &mut Record| outcome.record(record);
+            let content = listed.content().map(|content| content.fingerprint());
+            let mut is_open = true;
+            let mut change = |record: &mut Record| {
+                // The user may have declined the skill, switched it off or withdrawn the approval
+                // since the signature was looked at.
+                is_open = signer.as_ref().is_none_or(|signer| is_open_to(record, signer, content));
+                if is_open {
+                    outcome.record(record);
+                }
+            };
             self.inner.records.update(skill, &mut change).map_err(unusable)?;
+            if !is_open {
+                let remedy = Remedy::ApproveSkill(skill.clone());
+                return Err(Refusal::new(Reason::NotApproved).about(skill).remedy(remedy));
+            }
         }
         match outcome {
             ReviewOutcome::Approved(approved, _) => {

@@ -1,7 +1,7 @@
 //! Signatures of skills, and what the user's rules about signers decide.
 
 use bytes::Bytes;
-use skillwire_core::{ContentSet, RelPath, SkillResource};
+use skillwire_core::{ContentSet, Digest, RelPath, SkillResource};
 use skillwire_trust::{
     ApprovedSkill, Integrity, ListedSkill, Reason, Record, Refusal, SignatureCheck, SignatureRule,
     SignatureRules, SkillId, Standing, Voucher,
@@ -149,7 +149,8 @@ impl Host {
             return Ok(None);
         }
         let record = self.inner.records.get(skill).map_err(unusable)?;
-        if !record.as_ref().is_none_or(|record| is_open_to(record, voucher)) {
+        let content = listed.content().map(|content| content.fingerprint());
+        if !record.as_ref().is_none_or(|record| is_open_to(record, voucher, content)) {
             return Ok(None);
         }
         let shown = self.review(listed)?.show();
@@ -232,13 +233,41 @@ fn find_signature(
     Ok(FoundSignature { file, content })
 }
 
-/// Tells whether a signer may decide about a skill with this record: the user never withdrew an
-/// approval of it, and no other signer vouched for what was approved before.
-fn is_open_to(record: &Record, voucher: &Voucher) -> bool {
+/// Tells whether a signer may decide about a skill with this record: the user neither switched it off
+/// nor declined this content nor withdrew an approval of it, and no other signer vouched for what was
+/// approved before.
+pub(super) fn is_open_to(record: &Record, voucher: &Voucher, content: Option<Digest>) -> bool {
+    if record.disabled || (content.is_some() && record.declined == content) {
+        return false;
+    }
     match &record.approval {
         None => record.revocations == 0,
         Some(approval) => {
             approval.voucher.as_ref().is_some_and(|before| before.signer == voucher.signer)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skillwire_core::SkillUri;
+    use skillwire_trust::Origin;
+
+    use super::*;
+
+    #[test]
+    fn a_signer_never_overrides_a_decision_that_the_user_took_meanwhile() {
+        let uri = SkillUri::parse("skill://acme/refunds/SKILL.md").unwrap();
+        let origin = Origin::parse("acme").unwrap();
+        let new = Record::new(SkillId { origin, uri });
+        let trusted = Digest::of(b"key");
+        let voucher = Voucher { name: "acme".into(), signer: "key 1".into(), trusted };
+        let content = Some(Digest::of(b"content"));
+        let is_open = |record: &Record| is_open_to(record, &voucher, content);
+        assert!(is_open(&new));
+        assert!(!is_open(&Record { disabled: true, ..new.clone() }));
+        assert!(!is_open(&Record { declined: content, ..new.clone() }));
+        assert!(is_open(&Record { declined: Some(Digest::of(b"other")), ..new.clone() }));
+        assert!(!is_open(&Record { revocations: 1, ..new }));
     }
 }
