@@ -163,11 +163,15 @@ impl BlobStore {
     /// Deletes blobs; those that are not there are deleted already.
     pub(crate) async fn delete_all(&self, blobs: &[Digest]) -> Result<(), StoreError> {
         self.forget_cached(blobs.to_vec()).await?;
-        stream::iter(blobs)
-            .map(|digest| async {
-                match self.store.delete(&self.key(digest)).await {
-                    Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-                    Err(error) => Err(StoreError::from(error)),
+        let keys: Vec<_> = blobs.iter().map(|digest| self.key(digest)).collect();
+        stream::iter(keys)
+            .map(|key| {
+                let store = Arc::clone(&self.store);
+                async move {
+                    match store.delete(&key).await {
+                        Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+                        Err(error) => Err(StoreError::from(error)),
+                    }
                 }
             })
             .buffer_unordered(PARALLEL)

@@ -6,6 +6,7 @@ mod extract;
 mod hub;
 mod namespaces;
 mod openapi;
+mod operate;
 mod problem;
 mod publish;
 mod publishers;
@@ -106,6 +107,7 @@ pub(crate) fn router(state: Arc<ApiState>) -> Router {
         .route("/skills/{namespace}/{name}/versions/{version}", get(skills::version))
         .route("/skills/{namespace}/{name}/versions/{version}/files/{*path}", get(skills::file))
         .route("/skills/{namespace}/{name}/versions/{version}/state", post(states::change))
+        .route("/skills/{namespace}/{name}/versions/{version}/purge", post(operate::purge))
         .route("/skills/{namespace}/{name}/diff", get(skills::diff))
         .route("/skills/{namespace}/{name}/channels/{channel}", put(channels::promote))
         .route("/skills/{namespace}/{name}/channels/{channel}/rollback", post(channels::roll_back))
@@ -114,6 +116,7 @@ pub(crate) fn router(state: Arc<ApiState>) -> Router {
         .route("/tokens", get(tokens::list).post(tokens::create))
         .route("/tokens/{id}", axum::routing::delete(tokens::revoke))
         .route("/audit", get(audit::list))
+        .route("/gc", post(operate::collect))
         .fallback(unknown)
         .method_not_allowed_fallback(not_allowed)
         .with_state(state);

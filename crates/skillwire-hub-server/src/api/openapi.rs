@@ -3,7 +3,7 @@
 use utoipa::OpenApi;
 
 use super::{
-    audit, channels, hub, namespaces, problem::Problem, publish, publishers, skills, states,
+    audit, channels, hub, namespaces, operate, problem::Problem, publish, publishers, skills, states,
     tokens, types,
 };
 
@@ -40,6 +40,8 @@ use super::{
         tokens::create,
         tokens::revoke,
         audit::list,
+        operate::collect,
+        operate::purge,
     ),
     components(schemas(Problem, types::NewState, types::NewPublisher))
 )]

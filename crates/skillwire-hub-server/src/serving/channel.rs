@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use parking_lot::Mutex;
 use skillwire_hub::{ChannelName, PageRequest, SkillId};
 use skillwire_hub_store::{HubStore, ServedVersion, StoreError};
-use skillwire_server::{BuildError, ScanRequest, Skills, http::HttpService};
+use skillwire_server::{BuildError, PathPatterns, ScanRequest, Skills, http::HttpService};
 use skillwire_source::{FileStore, Skill};
 use tokio::{sync::RwLock, task::JoinHandle};
 
@@ -28,6 +28,8 @@ pub(crate) struct ServedChannel {
     http: HttpService,
     /// The skills that the source has.
     held: Mutex<BTreeSet<SkillId>>,
+    /// What callers without a token see.
+    public: Mutex<PathPatterns>,
     following: JoinHandle<()>,
 }
 
@@ -66,8 +68,8 @@ impl ServedChannel {
         let following = tokio::spawn(async move {
             follower.follow(async || std::future::pending().await).await;
         });
-        let held = Mutex::default();
-        Ok(Self { name, store, source, pinned, skills, http, held, following })
+        let (held, public) = (Mutex::default(), Mutex::new(views.public.clone()));
+        Ok(Self { name, store, source, pinned, skills, http, held, public, following })
     }
 
     pub(crate) fn http(&self) -> &HttpService {
@@ -133,7 +135,11 @@ impl ServedChannel {
     /// Admits these callers, and no others.
     pub(crate) fn replace_callers(&self, views: &CallerViews) {
         self.skills.replace_tokens(views.tokens.clone());
-        self.skills.replace_public(views.public.clone());
+        let mut public = self.public.lock();
+        if *public != views.public {
+            public.clone_from(&views.public);
+            self.skills.replace_public(views.public.clone());
+        }
     }
 
     fn made(&self, served: &ServedVersion) -> Option<Arc<Skill>> {

@@ -1,6 +1,9 @@
 //! Bearer tokens.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use arc_swap::ArcSwap;
 use http::{HeaderMap, header};
@@ -170,6 +173,9 @@ impl TokenTable {
         let old = self.0.load_full();
         let mut changes = TokenChanges::default();
         let mut grants = HashMap::new();
+        // Callers that see the same skills share a view: each one holds a snapshot of its own.
+        let shown = |grant: &Arc<Grant>| Some((grant.visible.clone()?, grant.caller.view));
+        let mut views: Vec<(PathPatterns, ViewId)> = old.values().filter_map(shown).collect();
         for TokenGrant { name, digest, visible, may_run } in tokens.0 {
             let same = |old: &&Arc<Grant>| {
                 let Caller { name: old_name, may_run: old_right, .. } = &old.caller;
@@ -180,8 +186,17 @@ impl TokenTable {
                 Arc::clone(known)
             } else {
                 changes.added += 1;
-                let own = visible.clone().map(|visible| catalog.restrict(visible));
-                let view = own.unwrap_or(ViewId::EVERYTHING);
+                let view = match &visible {
+                    None => ViewId::EVERYTHING,
+                    Some(visible) => {
+                        let known = views.iter().find(|(patterns, _)| patterns == visible);
+                        known.map(|(_, view)| *view).unwrap_or_else(|| {
+                            let view = catalog.restrict(visible.clone());
+                            views.push((visible.clone(), view));
+                            view
+                        })
+                    }
+                };
                 Grant::new(Caller { name, view, may_run, client: None }, visible)
             };
             grants.insert(digest, grant);
@@ -191,10 +206,13 @@ impl TokenTable {
         changes.removed = revoked.len();
         // The order matters: once a stream ends because its token is gone, the token must not open
         // another one.
+        let in_use: HashSet<ViewId> = grants.values().map(|grant| grant.caller.view).collect();
         self.0.store(Arc::new(grants));
         for grant in revoked {
             grant.revoked.send_replace(true);
-            catalog.retire(grant.caller.view);
+            if !in_use.contains(&grant.caller.view) {
+                catalog.retire(grant.caller.view);
+            }
         }
         changes
     }
@@ -299,5 +317,41 @@ mod tests {
         assert!(!a.is_revoked() && b.is_revoked() && c.is_revoked());
         assert!(grant("0123456789abcdeh").is_none() && grant("0123456789abcdei").is_some());
         assert!(Arc::ptr_eq(&grant("0123456789abcdef").unwrap(), &a));
+    }
+
+    #[test]
+    fn callers_that_see_the_same_share_a_view_until_the_last_of_them_is_gone() {
+        let catalog = Catalog::new(SnapshotOptions::default());
+        let caller = |name: &str, token: &str, patterns: &[&str]| {
+            let visible = PathPatterns::parse(patterns).unwrap();
+            (name.to_owned(), Digest::of(token.as_bytes()), Some(visible))
+        };
+        let all = [caller("a", "1", &["x/**"]), caller("b", "2", &["x/**"]), caller("c", "3", &["y/**"])];
+        let table = TokenTable::new(Tokens::from_digests(all.clone()), &catalog);
+        let view = |token: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
+            table.grant(&headers).map(|grant| grant.caller.view)
+        };
+        let shared = view("1").unwrap();
+        assert_eq!(view("2"), Some(shared));
+        assert_ne!(view("3"), Some(shared));
+        let uri = skillwire_core::SkillUri::parse("skill://x/s/SKILL.md").unwrap();
+        table.replace(Tokens::from_digests(all[1..].to_vec()), &catalog);
+        assert!(catalog.would_show(shared, &uri) && view("1").is_none());
+        table.replace(Tokens::from_digests(all[2..].to_vec()), &catalog);
+        assert!(!catalog.would_show(shared, &uri));
+    }
+
+    #[test]
+    fn a_request_without_a_token_is_admitted_only_where_the_empty_text_is_a_caller() {
+        let catalog = Catalog::new(SnapshotOptions::default());
+        let public = ("anonymous".to_owned(), Digest::of(b""), Some(PathPatterns::default()));
+        let open = TokenTable::new(Tokens::from_digests([public]), &catalog);
+        let closed = TokenTable::new(Tokens::from_digests([]), &catalog);
+        assert!(open.grant(&HeaderMap::new()).is_some() && closed.grant(&HeaderMap::new()).is_none());
+        let mut headers = HeaderMap::new();
+        headers.insert(header::AUTHORIZATION, "Bearer guess".parse().unwrap());
+        assert!(open.grant(&headers).is_none());
     }
 }

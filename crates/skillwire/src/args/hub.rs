@@ -47,6 +47,18 @@ pub(crate) enum HubCommand {
     Namespace(HubNamespaceCommand),
     /// Show who did what.
     Audit(HubAuditArgs),
+    /// Remove bytes that no version names, after a grace time.
+    Gc(HubGcArgs),
+    /// Copy a hub's records and bytes into a folder, while it runs.
+    Backup(HubBackupArgs),
+    /// Make a hub from a backup, in a folder without one.
+    Restore(HubRestoreArgs),
+    /// Erase the bytes of a version for good, for legal reasons.
+    ///
+    /// The version stays as a tombstone, and the name of its publisher becomes a pseudonym in the log.
+    Purge(HubPurgeArgs),
+    /// Copy a hub to another database or object store.
+    Migrate(HubMigrateArgs),
     /// Publish every skill of a folder, a git repository, an MCP server or a web origin.
     Import(HubImportArgs),
 }
@@ -290,6 +302,69 @@ pub(crate) struct HubAuditArgs {
     pub(crate) limit: usize,
     #[command(flatten)]
     pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubGcArgs {
+    /// Say what would be removed, and remove nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubBackupArgs {
+    /// The folder of the hub.
+    pub(crate) dir: PathBuf,
+    /// The folder to write the backup to; it must not exist.
+    pub(crate) to: PathBuf,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubRestoreArgs {
+    /// The folder of the backup.
+    pub(crate) from: PathBuf,
+    /// The folder of the new hub.
+    pub(crate) dir: PathBuf,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubPurgeArgs {
+    /// The version, as `NAMESPACE/NAME@VERSION`.
+    pub(crate) version: String,
+    /// Why, for everyone who reads the log.
+    #[arg(long)]
+    pub(crate) reason: String,
+    /// Erase without asking.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Say what would be erased, and erase nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubMigrateArgs {
+    /// The folder of the hub.
+    pub(crate) dir: PathBuf,
+    /// The new database, such as `postgres://hub@db/hub`.
+    #[arg(long, value_name = "URL")]
+    pub(crate) to: String,
+    /// The new store of bytes, such as `s3://bucket/prefix` [default: the present one].
+    #[arg(long, value_name = "URL")]
+    pub(crate) blobs: Option<String>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -16,9 +16,9 @@ pub(crate) use self::{
         ServerLoginArgs, ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs, WindowsArgs,
     },
     hub::{
-        HubAuditArgs, HubCommand, HubDiffArgs, HubImportArgs, HubInitArgs, HubListArgs,
+        HubAuditArgs, HubBackupArgs, HubCommand, HubDiffArgs, HubGcArgs, HubImportArgs, HubInitArgs, HubListArgs, HubMigrateArgs,
         HubNamespaceCommand, HubNamespaceGrantArgs, HubNamespaceListArgs, HubNamespaceNewArgs,
-        HubNamespaceTrustArgs, HubPromoteArgs, HubRollbackArgs, HubServeArgs, HubStateArgs,
+        HubNamespaceTrustArgs, HubPromoteArgs, HubPurgeArgs, HubRestoreArgs, HubRollbackArgs, HubServeArgs, HubStateArgs,
         HubTarget, HubTokenCommand, HubTokenListArgs, HubTokenNewArgs, HubTokenRevokeArgs,
         HubVersionsArgs, LoginArgs, PublishArgs,
     },

@@ -129,6 +129,24 @@ impl HubFile {
         Ok(options)
     }
 
+    /// Where another database and other bytes are, as `hub migrate` names them.
+    pub(crate) fn store_at(&self, to: &str, blobs: Option<&str>) -> Result<StoreOptions, Failure> {
+        let blobs = match blobs {
+            None => self.blobs.location(&self.folder)?,
+            Some(url) => {
+                let table = BlobsTable {
+                    url: url.to_owned(),
+                    endpoint: self.blobs.endpoint.clone().or_else(|| variable("AWS_ENDPOINT_URL")),
+                    region: self.blobs.region.clone().or_else(|| variable("AWS_REGION")),
+                    access_key: variable("AWS_ACCESS_KEY_ID").or(self.blobs.access_key.clone()),
+                    secret_key: variable("AWS_SECRET_ACCESS_KEY").or(self.blobs.secret_key.clone()),
+                };
+                table.location(Path::new("."))?
+            }
+        };
+        Ok(StoreOptions::new(database(to, Path::new("."))?, blobs))
+    }
+
     /// How long a replica that lost its database goes on serving.
     pub(crate) fn stale_limit(&self) -> Result<Option<std::time::Duration>, Failure> {
         duration("stale-limit", self.stale_limit.as_deref())

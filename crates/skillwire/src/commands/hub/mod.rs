@@ -7,6 +7,7 @@ mod import;
 mod init;
 pub(super) mod login;
 mod namespaces;
+mod operate;
 pub(super) mod publish;
 mod read;
 mod serve;
@@ -39,6 +40,11 @@ pub(super) fn run(command: &HubCommand) -> Outcome {
         HubCommand::Namespace(HubNamespaceCommand::Grant(args)) => namespaces::grant(args),
         HubCommand::Namespace(HubNamespaceCommand::Trust(args)) => namespaces::trust(args),
         HubCommand::Audit(args) => read::audit(args),
+        HubCommand::Gc(args) => operate::collect(args),
+        HubCommand::Backup(args) => operate::backup(args),
+        HubCommand::Restore(args) => operate::restore(args),
+        HubCommand::Purge(args) => operate::purge(args),
+        HubCommand::Migrate(args) => operate::migrate(args),
         HubCommand::Import(args) => import::run(args),
     }
 }

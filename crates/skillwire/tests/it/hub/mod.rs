@@ -1,8 +1,10 @@
 //! A hub as its users have it: the real program serves, publishes and decides.
 
 mod api;
+mod operating;
 mod publishing;
 mod serving;
+mod workflows;
 
 use std::path::PathBuf;
 

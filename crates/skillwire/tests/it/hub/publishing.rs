@@ -14,7 +14,7 @@ async fn a_published_skill_is_listed_and_loaded_by_our_host() {
     hub.run(&["server", "add", "hub", &mcp, "--bearer-token-file", "token"]).await.assert_exit(0);
     hub.run(&["approve", "hub:refunds", "--yes"]).await.assert_exit(0);
     let loaded = hub.run(&["load", "hub:refunds"]).await.assert_exit(0);
-    assert!(loaded.stdout.contains("rates.txt (4 bytes)"), "{}", loaded.stdout);
+    assert!(loaded.stdout.contains("rates.txt"), "{}", loaded.stdout);
     let verified = hub.run(&["verify", "hub"]).await.assert_exit(0);
     assert!(verified.stdout.contains("2 files as promised: 0 errors"), "{}", verified.stdout);
 }

@@ -1,0 +1,63 @@
+//! What operators do.
+
+use std::sync::Arc;
+
+use axum::{extract::State, response::Response};
+use skillwire_hub::{Action, VersionRef, parse_version};
+use skillwire_hub_store::GcOptions;
+
+use super::{
+    ApiState, Collected, Confirmation, Problem, StateChanged,
+    extract::{JsonBody, Segments, Sender, json},
+    malformed, skill_id,
+    skills::version_info,
+};
+
+/// Removes bytes that no version names.
+#[utoipa::path(post, path = "/api/v1/gc", tag = "operating", request_body = Confirmation, responses(
+    (status = 200, body = Collected),
+    (status = 403, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn collect(
+    State(state): State<Arc<ApiState>>,
+    Sender(sender): Sender,
+    JsonBody(confirmation): JsonBody<Confirmation>,
+) -> Result<Response, Problem> {
+    let options = GcOptions::default().with_dry_run(confirmation.dry_run);
+    let report = state.store.collect_garbage(&sender.caller, options).await?;
+    let dry_run = confirmation.dry_run;
+    Ok(json(&Collected { blobs: report.blobs, bytes: report.bytes, dry_run }))
+}
+
+/// Erases the bytes of a version for good, for legal reasons.
+#[utoipa::path(post, path = "/api/v1/skills/{namespace}/{name}/versions/{version}/purge",
+    tag = "operating", params(("namespace" = String, Path), ("name" = String, Path),
+    ("version" = String, Path)), request_body = Confirmation, responses(
+    (status = 200, body = StateChanged),
+    (status = 403, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn purge(
+    State(state): State<Arc<ApiState>>,
+    Sender(sender): Sender,
+    Segments((namespace, name, version)): Segments<(String, String, String)>,
+    JsonBody(confirmation): JsonBody<Confirmation>,
+) -> Result<Response, Problem> {
+    let id = skill_id(&namespace, &name)?;
+    let version = parse_version(&version).map_err(|error| malformed(&error))?;
+    let caller = &sender.caller;
+    caller.require_administrator(Action::Operate)?;
+    let before = state.version(caller, &id, &version).await?;
+    let record = if confirmation.dry_run {
+        before.clone()
+    } else {
+        let version = VersionRef::new(id.clone(), version.clone());
+        let record = state.store.purge_version(caller, &version, &confirmation.reason).await?;
+        state.settle().await;
+        record
+    };
+    Ok(json(&StateChanged {
+        versions: vec![version_info(&record, None)],
+        changed: record.purged != before.purged,
+        dry_run: confirmation.dry_run,
+    }))
+}
