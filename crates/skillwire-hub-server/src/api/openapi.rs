@@ -3,8 +3,8 @@
 use utoipa::OpenApi;
 
 use super::{
-    audit, channels, hub, namespaces, operate, problem::Problem, publish, publishers, skills, states,
-    tokens, types,
+    audit, channels, hub, namespaces, operate, problem::Problem, publish, publishers, skills,
+    states, tokens, types,
 };
 
 #[derive(OpenApi)]

@@ -326,7 +326,8 @@ mod tests {
             let visible = PathPatterns::parse(patterns).unwrap();
             (name.to_owned(), Digest::of(token.as_bytes()), Some(visible))
         };
-        let all = [caller("a", "1", &["x/**"]), caller("b", "2", &["x/**"]), caller("c", "3", &["y/**"])];
+        let all =
+            [caller("a", "1", &["x/**"]), caller("b", "2", &["x/**"]), caller("c", "3", &["y/**"])];
         let table = TokenTable::new(Tokens::from_digests(all.clone()), &catalog);
         let view = |token: &str| {
             let mut headers = HeaderMap::new();
@@ -349,7 +350,9 @@ mod tests {
         let public = ("anonymous".to_owned(), Digest::of(b""), Some(PathPatterns::default()));
         let open = TokenTable::new(Tokens::from_digests([public]), &catalog);
         let closed = TokenTable::new(Tokens::from_digests([]), &catalog);
-        assert!(open.grant(&HeaderMap::new()).is_some() && closed.grant(&HeaderMap::new()).is_none());
+        assert!(
+            open.grant(&HeaderMap::new()).is_some() && closed.grant(&HeaderMap::new()).is_none()
+        );
         let mut headers = HeaderMap::new();
         headers.insert(header::AUTHORIZATION, "Bearer guess".parse().unwrap());
         assert!(open.grant(&headers).is_none());

@@ -4,8 +4,8 @@ use std::{fs, io::Write as _};
 
 use http::Method;
 use serde_json::json;
-use skillwire_hub_server::api::{Collected, Confirmation, StateChanged};
 use skillwire_hub::{Caller, Subject};
+use skillwire_hub_server::api::{Collected, Confirmation, StateChanged};
 use skillwire_hub_store::{HubStore, TransferReport};
 
 use super::{
@@ -33,7 +33,10 @@ pub(super) fn collect(args: &HubGcArgs) -> Outcome {
         } else {
             let Collected { blobs, bytes, dry_run } = collected.value;
             let verb = if dry_run { "Would remove" } else { "Removed" };
-            writeln!(prose::stdout(), "{verb} {blobs} files that no version names, {bytes} bytes.")?;
+            writeln!(
+                prose::stdout(),
+                "{verb} {blobs} files that no version names, {bytes} bytes."
+            )?;
         }
         Ok(Exit::Ok)
     })
@@ -63,8 +66,7 @@ pub(super) fn backup(args: &HubBackupArgs) -> Outcome {
     session::run(args.json, async || {
         let file = HubFile::read(&args.dir)?;
         let store = open_store(&file).await?;
-        let report =
-            store.backup(&operator()?, &args.to, |_| ()).await.map_err(store_failure)?;
+        let report = store.backup(&operator()?, &args.to, |_| ()).await.map_err(store_failure)?;
         let configuration = args.to.join(HUB_FILE);
         let text = fs::read(args.dir.join(HUB_FILE));
         text.and_then(|text| fs::write(&configuration, text))
@@ -125,7 +127,10 @@ fn show_copy(report: &TransferReport, json: bool, verb: &str, place: &str) -> Ou
         let copied = json!({"rows": rows, "blobs": blobs, "bytes": bytes, "damaged": damaged});
         report::json(&mut std::io::stdout().lock(), &copied)?;
     } else {
-        writeln!(prose::stdout(), "{verb} {rows} records and {blobs} files, {bytes} bytes, {place}.")?;
+        writeln!(
+            prose::stdout(),
+            "{verb} {rows} records and {blobs} files, {bytes} bytes, {place}."
+        )?;
         for digest in damaged {
             writeln!(prose::stderr(), "The stored file {digest} is damaged or missing.")?;
         }

@@ -91,7 +91,8 @@ impl Issuer {
 }
 
 #[tokio::test]
-async fn a_workflow_publishes_with_its_identity_into_the_namespace_that_trusts_it_and_nowhere_else() {
+async fn a_workflow_publishes_with_its_identity_into_the_namespace_that_trusts_it_and_nowhere_else()
+{
     let hub = TestHub::start().await;
     let issuer = Issuer::start().await;
     hub.folder.skill("refunds");
@@ -104,8 +105,16 @@ async fn a_workflow_publishes_with_its_identity_into_the_namespace_that_trusts_i
     assert_eq!(publish(&good).await, 401);
     let url = issuer.url();
     let trust = [
-        "hub", "namespace", "trust", "acme", "--issuer", &url, "--claim",
-        "repository=acme/skills", "--claim", "ref=refs/heads/*",
+        "hub",
+        "namespace",
+        "trust",
+        "acme",
+        "--issuer",
+        &url,
+        "--claim",
+        "repository=acme/skills",
+        "--claim",
+        "ref=refs/heads/*",
     ];
     hub.run(&trust).await.assert_exit(0);
     for refused in [
@@ -131,5 +140,8 @@ async fn a_workflow_publishes_with_its_identity_into_the_namespace_that_trusts_i
     let revoke = json!({"transition": "revoke", "reason": "x"}).to_string();
     let state = format!("{path}/1.0.0/state");
     assert_eq!(hub.api_as(&good, "POST", &state, revoke.as_bytes()).await.status, 403);
-    assert_eq!(hub.api_as(&good, "POST", "/tokens", b"{\"name\":\"x\",\"subject\":\"x\"}").await.status, 403);
+    assert_eq!(
+        hub.api_as(&good, "POST", "/tokens", b"{\"name\":\"x\",\"subject\":\"x\"}").await.status,
+        403
+    );
 }
