@@ -139,11 +139,11 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
 
     /// Tries one dialect. The future is boxed, because its code is large and would otherwise be
     /// copied into each caller; a listing happens rarely.
-    fn boxed_step<'s>(
-        &'s self,
+    fn boxed_step(
+        &self,
         way: Way,
         known: Option<Dialect>,
-    ) -> BoxFuture<'s, Result<Option<(Listing, Duration)>, Trouble>> {
+    ) -> BoxFuture<'_, Result<Option<(Listing, Duration)>, Trouble>> {
         Box::pin(self.step(way, known))
     }
 

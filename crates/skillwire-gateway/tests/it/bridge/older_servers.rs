@@ -130,9 +130,9 @@ async fn an_approved_skill_of_an_older_server_loads_while_its_server_is_away_p_0
         let mut server = HostileServer::with_dialect(older);
         for method in ["resources/list", "resources/read", "skills/list", "skills/get"] {
             let is_away = Arc::clone(&is_away);
-            server = server.on(method, move |_, _| match is_away.load(Ordering::SeqCst) {
-                true => ScriptedReply::Never,
-                false => ScriptedReply::Honest,
+            server = server.on(method, move |_, _| {
+                let is_away = is_away.load(Ordering::SeqCst);
+                if is_away { ScriptedReply::Never } else { ScriptedReply::Honest }
             });
         }
         let budgets = Budgets { answer_time: Duration::from_secs(1), ..Budgets::default() };
