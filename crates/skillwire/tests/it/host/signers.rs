@@ -202,6 +202,10 @@ async fn nothing_is_read_only_to_show_a_signer_hst_53() {
     assert_eq!(row(&user).await["signature"], json!({ "state": "not_read" }));
     let shown = user.run_ok(&["show", "acme:refunds"]).await;
     assert!(shown.contains("`skillwire verify-signature acme:refunds` reads it."), "{shown}");
+    // Neither an approval nor a load reads it, because neither depends on it.
+    user.approve("acme:refunds").await;
+    user.run_ok(&["load", "acme:refunds"]).await;
+    assert_eq!(row(&user).await["signature"], json!({ "state": "not_read" }));
     // The user asks for it, and after that it is there.
     let verified = user.run_json(&["verify-signature", "acme:refunds", "--json"]).await;
     assert_eq!(verified[0]["verified"], true);
