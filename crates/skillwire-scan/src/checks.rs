@@ -16,6 +16,9 @@ use crate::{
 /// How many empty lines push text out of a reader's sight.
 const MANY_BLANKS: usize = 200;
 
+/// The most misleading links of one file that are reported.
+const MOST_LINKS: usize = 3;
+
 /// How many spaces in a line do.
 const MANY_SPACES: usize = 400;
 
@@ -92,8 +95,11 @@ impl Checks<'_, '_> {
 
     /// Links whose text names another host than their target.
     fn links(&mut self, index: usize) {
-        let mut found = Vec::new();
+        let mut found: Vec<Evidence> = Vec::new();
         for link in &self.parts.files[index].links {
+            if found.len() == MOST_LINKS {
+                break;
+            }
             let shown = link.text.trim_matches(|c| matches!(c, '`' | '*' | '_' | '<' | '>'));
             let (Some(shown), Some(target)) = (host(shown), host(&link.target)) else { continue };
             let belongs = shown == target
@@ -103,7 +109,7 @@ impl Checks<'_, '_> {
                 found.push(self.at(index, link.at..link.at + 1));
             }
         }
-        for evidence in found.into_iter().take(3) {
+        for evidence in found {
             self.report("hidden/link-elsewhere", vec![evidence]);
         }
     }

@@ -1,6 +1,6 @@
 //! Parsed code, and whether a place in it runs.
 
-use std::{ops::ControlFlow, sync::LazyLock};
+use std::{cell::Cell, ops::ControlFlow, sync::LazyLock};
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
@@ -12,8 +12,16 @@ const MOST_BYTES: usize = 256 * 1024;
 /// The most bytes for the one parser that is much slower than the others.
 const MOST_POWERSHELL_BYTES: usize = 32 * 1024;
 
-/// How often a parser may report progress for each byte; well-formed code needs a fraction.
-const STEPS_PER_BYTE: usize = 2;
+/// How many bytes of code a parser must get on with before it reports progress; well-formed code needs a
+/// report for about forty.
+const BYTES_PER_STEP: usize = 16;
+
+/// How many bytes a parser is given at a time.
+const PIECE: usize = 256;
+
+/// How often a parser may read each byte. Well-formed code is read a few times; a grammar that looks ahead
+/// to the end of the file at every word would read it thousands of times.
+const READS_PER_BYTE: usize = 24;
 
 /// Parses code; `None` if it is too long or takes too many steps.
 pub(crate) fn parse(language: Language, code: &str) -> Option<Tree> {
@@ -32,14 +40,27 @@ pub(crate) fn parse(language: Language, code: &str) -> Option<Tree> {
     parser.set_language(&grammar.into()).ok()?;
     // The parser has no bound of its own. Steps and not time, so that a result does not depend on
     // how busy the machine is.
-    let mut steps = 1_000 + code.len() * STEPS_PER_BYTE;
+    let mut steps = 500 + code.len() / BYTES_PER_STEP;
+    let reads = Cell::new((64 * 1_024 + code.len() * READS_PER_BYTE) / PIECE);
     let mut within = |_: &_| {
         steps = steps.saturating_sub(1);
-        if steps == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if steps == 0 || reads.get() == 0 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     };
     let options = ParseOptions::new().progress_callback(&mut within);
     let bytes = code.as_bytes();
-    parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options))
+    let mut read = |at: usize, _| {
+        let left = reads.get().saturating_sub(1);
+        reads.set(left);
+        // An early end of the code ends the parser; what it made of it is not used.
+        let end = if left == 0 { at } else { bytes.len().min(at + PIECE) };
+        bytes.get(at..end).unwrap_or_default()
+    };
+    let tree = parser.parse_with_options(&mut read, None, Some(options));
+    tree.filter(|_| reads.get() > 0)
 }
 
 /// Calls that run a text or a program.

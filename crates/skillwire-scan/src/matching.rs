@@ -28,7 +28,12 @@ const NEAR: usize = 1_200;
 pub(crate) fn apply(parts: &SkillParts<'_>, rules: &RuleSet, report: &mut ScanReport) {
     let trees: Vec<OnceCell<Option<Tree>>> =
         parts.passages.iter().map(|_| OnceCell::new()).collect();
-    let mut matcher = Matcher { parts, trees, found: Findings::default() };
+    let mut sections: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
+    for (index, passage) in parts.passages.iter().enumerate() {
+        sections.entry((passage.file, passage.section)).or_default().push(index);
+    }
+    let windows = HashMap::new();
+    let mut matcher = Matcher { parts, trees, sections, windows, found: Findings::default() };
     let mut candidates = vec![false; rules.rules.len()];
     for (index, passage) in parts.passages.iter().enumerate() {
         candidates.fill(false);
@@ -95,8 +100,16 @@ struct Matcher<'a> {
     parts: &'a SkillParts<'a>,
     /// The parsed code of each passage, once it is needed.
     trees: Vec<OnceCell<Option<Tree>>>,
+    /// The passages of each section of a file.
+    sections: HashMap<(usize, usize), Vec<usize>>,
+    /// Where a pattern matches in a section, a file or the skill. Each is searched once: a skill may have
+    /// thousands of passages that ask for the same.
+    windows: HashMap<WindowKey, Option<(usize, Range<usize>)>>,
     found: Findings,
 }
+
+/// A pattern, by its address, and the part of the skill that it is searched in.
+type WindowKey = (usize, Option<usize>, Option<usize>);
 
 impl Matcher<'_> {
     fn passage(&mut self, rule: &ScanRule, detector: &TextDetector, index: usize) {
@@ -117,6 +130,9 @@ impl Matcher<'_> {
                 let Some(others) = self.near(detector, index, &found) else { continue };
                 let usage = self.usage(detector, index, &found);
                 let severity = judge(rule, detector.firm, usage, passage, self.parts);
+                if !self.found.wants(rule, severity, self.parts.files[passage.file].path) {
+                    continue;
+                }
                 let mut places = vec![evidence(self.parts, passage, &found)];
                 for (other, range) in others {
                     let other = evidence(self.parts, &self.parts.passages[other], &range);
@@ -134,7 +150,7 @@ impl Matcher<'_> {
 
     /// The places near a match where the other texts of the rule stand; `None` if one is missing.
     fn near(
-        &self,
+        &mut self,
         detector: &TextDetector,
         index: usize,
         place: &Range<usize>,
@@ -147,7 +163,7 @@ impl Matcher<'_> {
     }
 
     fn find_near(
-        &self,
+        &mut self,
         within: Window,
         regex: &Pattern,
         index: usize,
@@ -166,19 +182,32 @@ impl Matcher<'_> {
         if let Some(found) = regex.find(&text[start..end]) {
             return Some((index, start + found.start..start + found.end));
         }
-        if within == Window::Passage {
-            return None;
-        }
-        let fits = |other: &Passage| match within {
-            Window::Section => other.file == passage.file && other.section == passage.section,
-            Window::File => other.file == passage.file,
-            Window::Skill => true,
-            Window::Line | Window::Passage => false,
+        let (file, section) = match within {
+            Window::Line | Window::Passage => return None,
+            Window::Section => (Some(passage.file), Some(passage.section)),
+            Window::File => (Some(passage.file), None),
+            Window::Skill => (None, None),
         };
-        let others = self.parts.passages.iter().enumerate();
-        others
-            .filter(|(other, candidate)| *other != index && fits(candidate))
-            .find_map(|(other, candidate)| Some((other, regex.find(&candidate.text.text)?)))
+        let key = (std::ptr::from_ref(regex).addr(), file, section);
+        if let Some(known) = self.windows.get(&key) {
+            return known.clone();
+        }
+        let all = self.parts.passages.iter().enumerate();
+        let search = |(other, candidate): (usize, &Passage)| {
+            Some((other, regex.find(&candidate.text.text)?))
+        };
+        let found = match (file, section) {
+            (Some(file), Some(section)) => {
+                let within = self.sections.get(&(file, section)).map_or(&[][..], Vec::as_slice);
+                within.iter().find_map(|other| search((*other, &self.parts.passages[*other])))
+            }
+            (Some(file), None) => {
+                all.filter(|(_, candidate)| candidate.file == file).find_map(search)
+            }
+            _ => all.into_iter().find_map(search),
+        };
+        self.windows.insert(key, found.clone());
+        found
     }
 
     /// Whether the skill does what was matched or speaks of it.
@@ -240,9 +269,12 @@ fn judge(
     if aside && !firm { rule.severity.lowered(1) } else { rule.severity }
 }
 
+/// The line of a place, or as much of it as stands near: a line may be the whole file.
 fn line_range(text: &str, place: &Range<usize>) -> Range<usize> {
-    let start = text[..place.start].rfind('\n').map_or(0, |at| at + 1);
-    let end = text[place.end..].find('\n').map_or(text.len(), |at| place.end + at);
+    let first = floor(text, place.start.saturating_sub(NEAR));
+    let last = floor(text, (place.end + NEAR).min(text.len()));
+    let start = text[first..place.start].rfind('\n').map_or(first, |at| first + at + 1);
+    let end = text[place.end..last].find('\n').map_or(last, |at| place.end + at);
     start..end
 }
 
@@ -323,6 +355,21 @@ struct Findings {
 }
 
 impl Findings {
+    /// Tells whether another finding of a rule in a file would be listed, and counts it if not.
+    fn wants(&mut self, rule: &ScanRule, severity: Severity, file: &str) -> bool {
+        let key = (rule.id.clone(), file.to_owned());
+        let Some(known) = self.known.get(&key).filter(|it| it.len() >= MOST_OF_ONE_RULE) else {
+            return true;
+        };
+        let least = known.iter().copied().min_by_key(|index| self.found[*index].severity);
+        let Some(least) = least.and_then(|index| self.found.get_mut(index)) else { return true };
+        if severity > least.severity {
+            return true;
+        }
+        least.repeated += 1;
+        false
+    }
+
     fn add(&mut self, rule: &ScanRule, severity: Severity, usage: Usage, evidence: Vec<Evidence>) {
         let file = evidence.first().map_or_else(String::new, |it| it.file.clone());
         let line = evidence.first().and_then(|it| it.line);

@@ -1,6 +1,6 @@
 //! Follows data through the code of a skill.
 
-use std::{collections::HashMap, ops::Range};
+use std::{cell::Cell, collections::HashMap, ops::Range};
 
 use super::{
     FlowKinds, embedded,
@@ -13,6 +13,9 @@ const ROUNDS: usize = 6;
 
 /// The most steps that are kept between a source and a sink.
 const MOST_STEPS: usize = 6;
+
+/// The most uses of names that are looked at. Deeply nested code has the same name in many ranges.
+const MOST_LOOKS: usize = 400_000;
 
 /// The most pieces of code of one skill.
 const MOST_CHUNKS: usize = 400;
@@ -113,7 +116,13 @@ pub(crate) fn follow(
         parsed.push(Parsed { chunk, facts, sources, sinks });
     }
     let visible = (0..parsed.len()).map(|index| visible_from(&parsed, index)).collect();
-    Follower { kinds, parsed: &parsed, visible, held: HashMap::new() }.run()
+    let looks = Cell::new(MOST_LOOKS);
+    let flows =
+        Follower { kinds, parsed: &parsed, visible, looks: &looks, held: HashMap::new() }.run();
+    if looks.get() == 0 {
+        parsed.iter().for_each(|it| unparsed(it.chunk.passage));
+    }
+    flows
 }
 
 /// The pieces of code whose functions and names a piece of code can use: its own file, and files of the
@@ -146,6 +155,8 @@ struct Follower<'a> {
     parsed: &'a [Parsed<'a>],
     /// For each piece of code, those that it can use.
     visible: Vec<Vec<usize>>,
+    /// How many more uses of names are looked at.
+    looks: &'a Cell<usize>,
     held: HashMap<Holder, Vec<Taint>>,
 }
 
@@ -295,8 +306,10 @@ impl Follower<'_> {
                 found.push(taint.clone());
             }
         };
-        // A pattern may match the blank behind a command, too.
-        let inside = |place: &Range<usize>| range.contains(&place.start);
+        // A pattern may match the blank before or behind a command, too.
+        let inside = |place: &Range<usize>| {
+            range.contains(&place.start) || range.contains(&place.end.saturating_sub(1))
+        };
         for (kind, place) in parsed.sources.iter().filter(|(_, place)| inside(place)) {
             let becomes_environment =
                 self.kinds.kinds[*kind].whole && parsed.is_environment(range, place.start);
@@ -307,6 +320,11 @@ impl Follower<'_> {
             add(&Taint { kind: *kind, steps });
         }
         for used in parsed.uses(range) {
+            let left = self.looks.get().saturating_sub(1);
+            self.looks.set(left);
+            if left == 0 {
+                break;
+            }
             let taints = match used.name.strip_prefix("file:") {
                 Some(path) => self.held.get(&Holder::File(path.to_owned())),
                 None => self

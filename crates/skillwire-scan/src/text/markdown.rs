@@ -201,15 +201,16 @@ impl Reader<'_> {
         let defined = defined.filter_map(|captures| captures.get(1)).map(|found| found.range());
         let found: Vec<_> =
             comments.chain(defined).map(|range| range.start + body..range.end + body).collect();
+        let blocks = self.document.passages.iter().filter(|it| it.kind == PassageKind::Code);
+        let ends = |it: &Passage| {
+            (it.text.origin(0), it.text.origin(it.text.text.len().saturating_sub(1)))
+        };
+        let blocks: Vec<_> = blocks.map(ends).collect();
         for range in found {
             let start = self.text.origin(range.start);
-            let in_code = self.document.passages.iter().any(|passage| {
-                let text = &passage.text;
-                passage.kind == PassageKind::Code
-                    && text.origin(0) <= start
-                    && start <= text.origin(text.text.len().saturating_sub(1))
-            });
-            if !in_code {
+            let before = blocks.partition_point(|(first, _)| *first <= start);
+            let block = before.checked_sub(1).and_then(|index| blocks.get(index));
+            if block.is_none_or(|(_, last)| *last < start) {
                 self.push(PassageKind::Comment, None, range);
             }
         }

@@ -102,10 +102,10 @@ fn joins(text: &str, language: Option<Language>) -> Vec<Change<'static>> {
                     1
                 }
             }
-            b'$' if is_shell => match IFS.find_at(text, at).filter(|found| found.start() == at) {
-                Some(found) => {
-                    changes.push((at, found.end(), " "));
-                    found.len()
+            b'$' if is_shell => match field_separator(&text[at..]) {
+                Some(length) => {
+                    changes.push((at, at + length, " "));
+                    length
                 }
                 None => 1,
             },
@@ -116,9 +116,20 @@ fn joins(text: &str, language: Option<Language>) -> Vec<Change<'static>> {
     changes
 }
 
-static IFS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\$(?:\{IFS[^}\n]{0,8}\}|IFS(?-u:\b)(?:\$\d)?)").expect("it is a regex")
-});
+/// The length of a shell's field separator at the beginning of a text: `$IFS`, `${IFS}`, `${IFS%??}`,
+/// `$IFS$9`.
+fn field_separator(text: &str) -> Option<usize> {
+    if text.starts_with("${IFS") {
+        let end = text.bytes().take(16).position(|byte| byte == b'}')?;
+        return Some(end + 1);
+    }
+    let rest = text.strip_prefix("$IFS")?.as_bytes();
+    if rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
+        return None;
+    }
+    let numbered = rest.first() == Some(&b'$') && rest.get(1).is_some_and(u8::is_ascii_digit);
+    Some(4 + if numbered { 2 } else { 0 })
+}
 
 /// Tells whether a backslash divides the names of a path, as in `C:\Users`.
 fn in_windows_path(bytes: &[u8], at: usize) -> bool {

@@ -1,0 +1,11 @@
+import reader
+import sender
+
+
+def main():
+    facts = reader.collect()
+    sender.deliver(facts)
+    print("Everything is fine.")
+
+
+main()
