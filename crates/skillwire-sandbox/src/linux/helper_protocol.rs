@@ -4,7 +4,8 @@
 //! control socket, and receives a [`HelperReply`] with a pidfd of the new helper.
 //!
 //! Over the control socket the supervisor sends a [`JobSpec`] with the script's standard streams as
-//! descriptors, and then the bytes of the skill's files one after the other. The helper sends
+//! descriptors, where a process has to enter its cgroup by itself also the file for that, and then the
+//! bytes of the skill's files one after the other. The helper sends
 //! [`HelperReport`]s.
 //!
 //! A message is its length in four bytes and then JSON. Both ends are the same program, so the
@@ -31,7 +32,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use crate::{isolation::IsolationTier, limits::RunLimits};
 
 /// The most descriptors that travel with one message.
-const MAX_DESCRIPTORS: usize = 3;
+const MAX_DESCRIPTORS: usize = 4;
 
 /// The longest message, without the file contents that follow some messages.
 const MAX_MESSAGE: usize = 16 * 1024 * 1024;

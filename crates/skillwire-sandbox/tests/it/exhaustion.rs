@@ -21,6 +21,7 @@ try:
         made += 1
 except OSError:
     pass
+time.sleep(given.get("pause", 0))
 print("made", made, flush=True)
 for pid in children:
     os.kill(pid, signal.SIGKILL)
@@ -39,9 +40,12 @@ fn a_fork_bomb_is_bounded() {
     for case in test_cases() {
         let token = unique_token();
         let attack = AttackScript::python(FORK_BOMB).argument("token", token.as_str());
-        let answer = attack.limit(json!({ "processes": 10 })).run(case);
-        let made = made(answer["stdout"].as_str().unwrap());
-        assert!(made <= 10 && made > 3, "{case:?}: {answer}");
+        let answer = attack.argument("pause", 1).limit(json!({ "processes": 10 })).run(case);
+        // Either the kernel refuses more, or the run is stopped when they are counted.
+        if answer["end"] != json!({ "stopped": "processes" }) {
+            let made = made(answer["stdout"].as_str().unwrap());
+            assert!(made <= 10 && made > 3, "{case:?}: {answer}");
+        }
         assert!(processes_with(&token).is_empty());
     }
 }

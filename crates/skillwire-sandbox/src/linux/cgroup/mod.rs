@@ -53,10 +53,10 @@ impl RunCgroups {
 
     fn try_create(&self, job: &ScriptJob, pid: u32) -> Result<RunCgroup, String> {
         let delegated = self.0.as_ref().map_err(Clone::clone)?;
-        let cgroup = RunCgroup::new(delegated, job)
+        let mut cgroup = RunCgroup::new(delegated, job)
             .map_err(|error| format!("a cgroup for this run could not be created ({error})"))?;
         cgroup
-            .add(pid)
+            .admit(pid)
             .map_err(|error| format!("this run could not be put into its cgroup ({error})"))?;
         Ok(cgroup)
     }

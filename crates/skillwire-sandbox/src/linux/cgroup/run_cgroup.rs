@@ -40,6 +40,8 @@ pub(crate) struct RunCgroup {
     path: PathBuf,
     controllers: Vec<&'static str>,
     version: CgroupVersion,
+    /// The file by which a process enters the cgroup by itself.
+    entry: Option<File>,
 }
 
 impl RunCgroup {
@@ -85,14 +87,35 @@ impl RunCgroup {
                 Err(error) => return Err(error),
                 Ok(()) => {
                     let controllers = delegated.controllers.clone();
-                    return Ok(Self { path, controllers, version: delegated.version });
+                    return Ok(Self { path, controllers, version: delegated.version, entry: None });
                 }
             }
         }
     }
 
+    /// Puts a process into the cgroup, or opens the file by which it enters the cgroup by itself.
+    ///
+    /// To move another process, the kernel waits until no processor uses an older list, which takes
+    /// longer than a whole run. A single thread that moves itself does not wait; only version 1 has a
+    /// file for that.
+    pub(super) fn admit(&mut self, pid: u32) -> io::Result<()> {
+        match self.version {
+            CgroupVersion::One => {
+                let entry = fs::OpenOptions::new().write(true).open(self.path.join("tasks"))?;
+                self.entry = Some(entry);
+                Ok(())
+            }
+            CgroupVersion::Two => self.add(pid),
+        }
+    }
+
+    /// The file to which the helper has to write before it does anything else.
+    pub(crate) fn take_entry(&mut self) -> Option<File> {
+        self.entry.take()
+    }
+
     /// Puts a process into the cgroup, and with it every process that it will start.
-    pub(super) fn add(&self, pid: u32) -> io::Result<()> {
+    fn add(&self, pid: u32) -> io::Result<()> {
         fs::write(self.path.join("cgroup.procs"), pid.to_string())
     }
 

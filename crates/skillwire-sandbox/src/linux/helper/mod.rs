@@ -101,7 +101,8 @@ fn prepare_and_run(
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     // Before the namespaces: a user namespace that root makes maps to root outside, so that one
     // escape would be enough to own the machine.
-    if rustix::process::geteuid().is_root() {
+    let user_is_own = rustix::process::geteuid().is_root();
+    if user_is_own {
         privileges::drop_root().at(IsolationStep::DropRoot)?;
     }
     match request.tier {
@@ -113,7 +114,8 @@ fn prepare_and_run(
             }
         }
         IsolationTier::Restricted => {
-            let folders = RunFolders::create(&request.scratch).at(IsolationStep::Scratch)?;
+            let folders =
+                RunFolders::create(&request.scratch, user_is_own).at(IsolationStep::Scratch)?;
             match next_job(control)? {
                 Some(job) => restricted_tier::run(&job, filter, &folders, control),
                 None => Ok(()),
@@ -134,9 +136,14 @@ fn receive_job(control: &UnixStream) -> io::Result<Option<ReceivedJob>> {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         received => received?,
     };
-    let [stdin, stdout, stderr] = streams.as_slice() else {
+    let [stdin, stdout, stderr, cgroup_entry @ ..] = streams.as_slice() else {
         return Err(io::ErrorKind::InvalidData.into());
     };
+    // First of all, so that everything that the run takes counts for its cgroup. A run that cannot
+    // enter it does not begin: its limits would not hold.
+    if let [entry] = cgroup_entry {
+        rustix::io::write(entry, b"0")?;
+    }
     rustix::stdio::dup2_stdin(stdin)?;
     rustix::stdio::dup2_stdout(stdout)?;
     rustix::stdio::dup2_stderr(stderr)?;

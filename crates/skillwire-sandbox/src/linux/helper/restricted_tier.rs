@@ -50,7 +50,7 @@ pub(super) struct RunFolders {
 }
 
 impl RunFolders {
-    pub(super) fn create(folder: &Path) -> io::Result<Self> {
+    pub(super) fn create(folder: &Path, user_is_own: bool) -> io::Result<Self> {
         // Fails if the folder exists. `/tmp` is writable for every user: in a folder that another
         // user prepared, they could exchange the skill's files after they were verified.
         let mut builder = fs::DirBuilder::new();
@@ -61,7 +61,7 @@ impl RunFolders {
             skill: folder.join("skill"),
             output: folder.join("output"),
             temporary: folder.join("tmp"),
-            other_tasks: rlimits::others_of_user().ok_or(io::ErrorKind::Unsupported)?,
+            other_tasks: rlimits::others_of_user(user_is_own).ok_or(io::ErrorKind::Unsupported)?,
             _lock: folder_removal::lock(folder)?,
         };
         builder.create(&folders.output)?;

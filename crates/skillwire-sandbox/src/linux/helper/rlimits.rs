@@ -4,7 +4,7 @@ use std::fs;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::{super::process_tree, privileges::is_run_uid};
+use super::super::process_tree;
 use crate::limits::RunLimits;
 
 /// How much more address space than memory a process may have, for libraries and stacks.
@@ -20,12 +20,12 @@ const OTHERS_BESIDES: u64 = 2048;
 /// How many processes and threads of the restricted tier's user may be none of the script's. `None`
 /// where `/proc` does not tell.
 ///
-/// A user that only this run has has no others than the helper.
-pub(super) fn others_of_user() -> Option<u64> {
-    let user = rustix::process::getuid().as_raw();
-    if is_run_uid(user) {
+/// A user of the run's own has no others than the helper.
+pub(super) fn others_of_user(user_is_own: bool) -> Option<u64> {
+    if user_is_own {
         return Some(1);
     }
+    let user = rustix::process::getuid().as_raw();
     let tasks = process_tree::all_processes().filter_map(|pid| {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         let field = |name: &str| {

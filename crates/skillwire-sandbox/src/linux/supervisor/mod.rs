@@ -9,6 +9,7 @@ mod run_failure;
 mod script_streams;
 
 use std::{
+    fs::File,
     io::{self, Write as _},
     os::{
         fd::{AsFd as _, OwnedFd},
@@ -103,14 +104,16 @@ impl RunSupervisor {
         // The helper is put into its cgroup before it gets its job. It starts no process until
         // then, so no process of the run can ever be outside of the cgroup, where its limits would
         // not hold.
-        let (cgroup, enforcement) = self.cgroups.create(job, helper.pid());
+        let (mut cgroup, enforcement) = self.cgroups.create(job, helper.pid());
+        let entry = cgroup.as_mut().and_then(RunCgroup::take_entry);
         let memory_is_held = cgroup.as_ref().is_some_and(RunCgroup::holds_memory);
         let (script_ends, streams) = ScriptStreams::new(job, observer.wants_output())?;
         let control =
             helper.control.take().ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
         // A helper that failed may close the socket before it has read the job. It reported why,
         // and that report is read below, so an error here is only used where there is none.
-        let send_error = send_job(&control, job, memory_is_held, &script_ends).err();
+        let send_error =
+            send_job(&control, job, entry.as_ref(), memory_is_held, &script_ends).err();
         // Otherwise the supervisor itself would keep the script's streams open, and never see their
         // end.
         drop(script_ends);
@@ -199,15 +202,14 @@ fn job_spec(job: &ScriptJob, memory_is_held: bool) -> JobSpec {
 fn send_job(
     control: &UnixStream,
     job: &ScriptJob,
+    cgroup_entry: Option<&File>,
     memory_is_held: bool,
     [stdin, stdout, stderr]: &[OwnedFd; 3],
 ) -> io::Result<()> {
     control.set_write_timeout(Some(HELPER_TIMEOUT))?;
-    send(
-        control,
-        &job_spec(job, memory_is_held),
-        &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()],
-    )?;
+    let mut descriptors = vec![stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
+    descriptors.extend(cgroup_entry.map(|entry| entry.as_fd()));
+    send(control, &job_spec(job, memory_is_held), &descriptors)?;
     let mut control = control;
     let files = job.files.iter().map(|file| &file.bytes);
     let inputs = job.inputs.iter().map(|input| &input.bytes);
