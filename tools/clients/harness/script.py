@@ -97,6 +97,8 @@ def empty(name: str, schema: dict[str, Any]) -> Any:
     kind = str(schema.get("type"))
     if "boolean" in kind:
         return False
+    if "array" in kind:
+        return []
     if "integer" in kind or "number" in kind:
         return 20_000 if name == "limit" else 0
     return ""

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use futures_util::FutureExt as _;
-use serde_json::json;
+use serde_json::{Value, json};
 use skillwire_core::{RelPath, visible};
 use skillwire_dialects::skills_page::RemoteRun;
 use skillwire_engine::offer::{Client, ToolReply};
@@ -17,7 +17,7 @@ use super::{
     Bridge,
     arguments::ToolArguments,
     run_form::RunQuestion,
-    script_runner::{BridgeScript, BridgeScripts, ScriptFailure, ScriptReport},
+    script_runner::{BridgeScript, BridgeScripts, ScriptFailure, ScriptReport, ScriptResult},
     stop::CallError,
     windows::OpenWindow,
 };
@@ -121,10 +121,7 @@ impl Bridge {
         match ran {
             Ok(result) => {
                 opened.window.log_run(Ok(()), &result.record);
-                let mut reply = ToolReply::text(result.summary);
-                reply.is_error = result.is_error;
-                reply.content.extend(result.content);
-                Ok(reply)
+                Ok(isolated_reply(result))
             }
             Err(ScriptFailure::Refused(refusal)) => {
                 opened.window.log_run(Err(refusal.reason), &script);
@@ -220,6 +217,29 @@ fn run_request(
     let names = typed.into_iter().zip(&inputs).filter_map(|(path, real)| Some((path, name(real)?)));
     let names = names.collect();
     Ok((request.inputs(inputs), names))
+}
+
+/// The result of a run. Some clients show a model the first block alone, so all text is in it, and it
+/// names what the other blocks link to.
+fn isolated_reply(result: ScriptResult) -> ToolReply {
+    let is_text = |block: &Value| block["type"] == "text";
+    let (texts, links): (Vec<_>, Vec<_>) = result.content.into_iter().partition(is_text);
+    let mut text = result.summary;
+    text.push('\n');
+    for block in &texts {
+        text.push_str(block["text"].as_str().unwrap_or_default());
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    for link in &links {
+        let part = |key: &str| visible::one_line(link[key].as_str().unwrap_or_default());
+        text.extend(["file: ", &part("name"), " ", &part("uri"), "\n"]);
+    }
+    let mut reply = ToolReply::text(text);
+    reply.is_error = result.is_error;
+    reply.content.extend(links);
+    reply
 }
 
 /// The answer of a server as text for a model.

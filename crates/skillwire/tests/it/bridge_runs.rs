@@ -116,6 +116,9 @@ async fn without_forms_a_script_runs_after_a_grant_at_a_terminal_and_never_with_
     let link = ran["content"].as_array().unwrap().iter().find(|it| it["type"] == "resource_link");
     let link = link.expect("the file that it left is linked");
     assert_eq!(link["name"], "out.txt", "{ran}");
+    // Some clients show a model the first block alone.
+    let first = ran["content"][0]["text"].as_str().unwrap();
+    assert!(first.contains("a,b\n") && first.contains("file: out.txt skill-output://"), "{first}");
     let read = client.bridge.modern("resources/read", json!({ "uri": link["uri"] })).await;
     assert_eq!(read.result()["contents"][0]["text"], "made\n");
 
