@@ -22,8 +22,7 @@ async fn a_replica_without_its_database_is_not_ready_and_serves_until_its_limit(
         let database = DatabaseLocation::Sqlite(folder.path().join("hub.db"));
         let blobs = BlobLocation::Folder(folder.path().join("blobs"));
         let store = HubStore::open(StoreOptions::new(database, blobs)).await.unwrap();
-        let options =
-            ServingOptions::default().stale_limit(limit).poll(Duration::from_millis(5));
+        let options = ServingOptions::default().stale_limit(limit).poll(Duration::from_millis(5));
         let identity = HubIdentity::new("hub", "hub");
         let started = skillwire_hub_server::start(store.clone(), identity, options).await;
         let (service, _following) = started.unwrap();
