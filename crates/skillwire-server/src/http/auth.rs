@@ -190,7 +190,8 @@ impl TokenTable {
                     None => ViewId::EVERYTHING,
                     Some(visible) => {
                         let known = views.iter().find(|(patterns, _)| patterns == visible);
-                        known.map(|(_, view)| *view).unwrap_or_else(|| {
+                        let known = known.map(|(_, view)| *view);
+                        known.unwrap_or_else(|| {
                             let view = catalog.restrict(visible.clone());
                             views.push((visible.clone(), view));
                             view

@@ -91,9 +91,12 @@ impl Bridged {
         skills.refresh(&ScanRequest::everything());
         let engine = Arc::clone(skills.engine());
         let follower = Arc::clone(skills.follower());
-        let followed = bridge.clone();
+        let bridge_too = bridge.clone();
         let following = tokio::spawn(async move {
-            tokio::join!(followed.follow(), follower.follow(async || std::future::pending().await));
+            tokio::join!(
+                bridge_too.follow(),
+                follower.follow(async || std::future::pending().await)
+            );
         });
         Self { bridge, engine, following }
     }
