@@ -221,7 +221,8 @@ fn processor_time_of_children_that_no_parent_waits_for_counts_b_11() {
 #[test]
 fn every_limit_of_an_outcome_says_what_held_it_b_13() {
     for case in test_cases() {
-        let answer = AttackScript::python("open('kept', 'w').write('x' * 5000)").run(case);
+        let answer =
+            AttackScript::python("open('kept', 'w').write('x' * 5000); time.sleep(0.3)").run(case);
         let limits = answer["limits"].as_array().unwrap_or_else(|| panic!("{answer}"));
         let of = |name: &str| -> &Value {
             limits.iter().find(|limit| limit["limit"] == name).unwrap_or_else(|| panic!("{answer}"))
