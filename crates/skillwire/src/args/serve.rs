@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, str::FromStr};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
-use super::{ReadingArgs, ScriptRule};
+use super::{ReadingArgs, ScriptRule, SeverityArg};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
@@ -175,6 +175,9 @@ pub(crate) struct ServeArgs {
     /// Do not remember between starts what was read; every start reads every file.
     #[arg(long)]
     pub(crate) no_index: bool,
+    /// Leave out skills in which the scanner finds something of this severity or worse.
+    #[arg(long, value_enum, value_name = "SEVERITY")]
+    pub(crate) refuse_findings: Option<SeverityArg>,
     /// Answer `/metrics` with numbers for Prometheus.
     #[arg(long)]
     pub(crate) metrics: bool,

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use skillwire_core::SKILL_FILE;
 use skillwire_trust::{Answer, ApprovedSkill, DecisionChannel, Grants};
 
-use super::{NamedSkill, Session, card, preview};
+use super::{NamedSkill, Session, card, preview, scanned};
 use crate::{
     failure::Failure,
     prose,
@@ -37,6 +37,7 @@ impl Session {
             if let Some(changes) = &card.changes {
                 card::changes(&mut err, &card.skill.uri, changes)?;
             }
+            scanned::write(&mut err, self, named)?;
             if card.asked_before > 0 {
                 let times = card.asked_before;
                 writeln!(err, "You were asked about this skill {times} times before.")?;

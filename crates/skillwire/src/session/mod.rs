@@ -3,6 +3,7 @@
 mod asking;
 pub(crate) mod card;
 pub(crate) mod preview;
+pub(crate) mod scanned;
 
 use std::{
     cell::RefCell,

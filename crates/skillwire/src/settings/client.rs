@@ -27,6 +27,7 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
         arguments.extend(given.then(|| flag.to_owned()));
     }
     let scope = args.cache_scope.and_then(|scope| scope.to_possible_value());
+    let refused = args.refuse_findings.and_then(|severity| severity.to_possible_value());
     let format = args.log_format.and_then(|format| format.to_possible_value());
     for (option, value) in [
         ("--scheme", args.reading.scheme.clone()),
@@ -41,6 +42,7 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
         ("--website", args.identity.website.clone()),
         ("--icon", args.identity.icon.as_deref().map(absolute_icon)),
         ("--cache-scope", scope.map(|scope| scope.get_name().to_owned())),
+        ("--refuse-findings", refused.map(|severity| severity.get_name().to_owned())),
         ("--log-format", format.map(|format| format.get_name().to_owned())),
     ] {
         arguments.extend(value.map(|value| format!("{option}={value}")));
@@ -106,6 +108,7 @@ mod tests {
         dialect = ["skilljack=on", "strict:index=off"]
         usage-skill = "crm=acme/guide"
         log-format = "json"
+        refuse-findings = "high"
         tools = true
         no-tools = true
         find-tool = true

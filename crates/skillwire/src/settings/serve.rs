@@ -22,6 +22,8 @@ use super::{
     named::NamedSkills,
     reading::{FolderReading, bad_pattern},
 };
+#[cfg(feature = "scan")]
+use crate::args::SeverityArg;
 use crate::{
     args::{CacheScopeArg, IdentityArgs, LogFormat, ReadingArgs, ServeArgs},
     failure::Failure,
@@ -39,6 +41,9 @@ pub(crate) struct ServeSettings {
     pub(crate) strictness: Strictness,
     pub(crate) transport: ServeTransport,
     pub(crate) log_format: LogFormat,
+    /// The severity of findings of the scanner that keeps a skill from being served.
+    #[cfg(feature = "scan")]
+    pub(crate) refuse_findings: Option<SeverityArg>,
     /// The skills and scripts that options name.
     pub(crate) named: NamedSkills,
     /// The counter of scanned skills, which all sources share.
@@ -103,6 +108,8 @@ impl ServeSettings {
             client_arguments: client::arguments(&args),
             #[cfg(feature = "host")]
             upstream: UpstreamSettings::resolve(&args.upstream, &reading.scheme)?,
+            #[cfg(feature = "scan")]
+            refuse_findings: args.refuse_findings,
             progress: reading.progress,
             sources,
             snapshot: SnapshotOptions::default()
@@ -123,6 +130,7 @@ fn check_built_in(args: &ServeArgs) -> Result<(), Failure> {
     let needed = [
         ("--upstream", !args.upstream.is_empty(), Feature::Host),
         ("--execute", args.execute, Feature::Execute),
+        ("--refuse-findings", args.refuse_findings.is_some(), Feature::Scan),
     ];
     needed
         .into_iter()
@@ -269,6 +277,7 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
         script: file.script,
         interpreters: file.interpreters,
         no_index: typed.no_index || file.no_index,
+        refuse_findings: typed.refuse_findings.or(file.refuse_findings),
         metrics: typed.metrics || file.metrics,
         log_format: typed.log_format.or(file.log_format),
         config: typed.config,

@@ -205,3 +205,16 @@ async fn text_of_a_skill_does_not_act_on_the_terminal() {
     let ran = finish(command(&folder, &["scan", "skills"])).await.assert_exit(1);
     assert!(!ran.stdout.contains('\u{1b}'), "{}", ran.stdout);
 }
+
+#[tokio::test]
+async fn serve_leaves_out_skills_with_findings_when_asked() {
+    let folder = folder();
+    let served = async |arguments: &[&str]| {
+        let ran = run(&folder, &[&["serve", "skills"], arguments].concat()).await;
+        ran.assert_exit(0).stderr
+    };
+    let log = served(&["--refuse-findings", "high"]).await;
+    assert!(log.contains("`skills/notes` is not served: critical["), "{log}");
+    assert!(!log.contains("skills/plain` is not served"), "{log}");
+    assert!(!served(&[]).await.contains("is not served"));
+}

@@ -5,6 +5,8 @@ mod live;
 #[cfg(feature = "host")]
 mod passing;
 mod reachable;
+#[cfg(feature = "scan")]
+mod refusing;
 pub(super) mod signals;
 mod summary;
 mod tools;
@@ -61,6 +63,8 @@ async fn serve(settings: ServeSettings) -> Outcome {
         strictness,
         transport,
         log_format,
+        #[cfg(feature = "scan")]
+        refuse_findings,
         named,
         #[cfg(feature = "search")]
         search_tool,
@@ -74,7 +78,14 @@ async fn serve(settings: ServeSettings) -> Outcome {
         .config(config)
         .strictness(strictness)
         .on_notice(live::log)
-        .sources(sources.into_iter().map(|source| Box::new(source) as Box<dyn SkillSource>));
+        .sources(sources.into_iter().map(|source| {
+            #[cfg(feature = "scan")]
+            if let Some(severity) = refuse_findings {
+                let refusing = refusing::RefusingSource::new(source, severity.severity());
+                return Box::new(refusing) as Box<dyn SkillSource>;
+            }
+            Box::new(source) as Box<dyn SkillSource>
+        }));
     let endpoint = match transport {
         ServeTransport::Stdio => None,
         ServeTransport::Http(settings) => {

@@ -17,7 +17,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     prose, report,
-    session::{self, NamedSkill, Session, card},
+    session::{self, NamedSkill, Session, card, scanned},
     terminal::{self, Choice},
 };
 
@@ -145,5 +145,6 @@ async fn show(session: &Session, named: &NamedSkill, shown: &ApprovalCard) -> Re
             comparison::write(&mut anstream::stderr().lock(), &path, &compared)?;
         }
     }
+    scanned::write(&mut prose::stderr(), session, named)?;
     Ok(())
 }
