@@ -1,5 +1,4 @@
 //! A replica whose database is away.
-#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 use std::{net::SocketAddr, time::Duration};
 

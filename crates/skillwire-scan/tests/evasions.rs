@@ -1,5 +1,7 @@
 //! Attacks that are written so that a search does not find them, and how many are found all the same.
 
+use std::fmt::Write as _;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use skillwire_scan::{RuleSet, Severity, SkillFiles, scan};
 
@@ -244,7 +246,7 @@ fn the_recall_of_every_evasion_is_kept() {
                 scan(&evade(plain), RuleSet::built_in()).worst() >= Some(Severity::High)
             })
             .count();
-        table.push_str(&format!("| {name} | {found} of {} |\n", PLAIN.len()));
+        writeln!(table, "| {name} | {found} of {} |", PLAIN.len()).unwrap();
         if found < *least {
             worse.push(format!("{name}: {found}, not {least}"));
         }

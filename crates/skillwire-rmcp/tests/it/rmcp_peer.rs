@@ -13,7 +13,8 @@ use rmcp::{
     },
     service::{RoleClient, RunningService, SubscriptionEnd},
     transport::{
-        StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
+        StreamableHttpClientTransport,
+        streamable_http_client::{StreamableHttpClient, StreamableHttpClientTransportConfig},
     },
 };
 use serde_json::{Value, json};
@@ -51,12 +52,23 @@ fn pipes(engine: Arc<Engine>) -> (DuplexStream, DuplexStream) {
     (output, input)
 }
 
+/// The SDK's client over HTTP.
+///
+/// In a build of the whole workspace its HTTP library has a TLS stack, as the hub needs one for object
+/// stores, and wants to be told which cryptography to use, even for plain HTTP.
+fn http_transport(
+    config: StreamableHttpClientTransportConfig,
+) -> StreamableHttpClientTransport<impl StreamableHttpClient> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    StreamableHttpClientTransport::from_config(config)
+}
+
 /// Connects one client for each transport of one era, with the notifications it receives.
 async fn clients(
     server: &TestServer,
     era: Era,
 ) -> Vec<(&'static str, Running, mpsc::UnboundedReceiver<String>)> {
-    let http = StreamableHttpClientTransport::from_uri(url(server));
+    let http = http_transport(StreamableHttpClientTransportConfig::with_uri(url(server)));
     let (http_teller, http_heard) = mpsc::unbounded_channel();
     let (pipe_teller, pipe_heard) = mpsc::unbounded_channel();
     let pipes = pipes(server.engine());
@@ -221,7 +233,7 @@ async fn the_official_client_sends_its_token_srv_109() {
         TestServer::with(folder.path(), TestOptions { tokens, ..Default::default() }).await;
     let config = |token: &str| {
         let config = StreamableHttpClientTransportConfig::with_uri(url(&server));
-        StreamableHttpClientTransport::from_config(config.auth_header(token))
+        http_transport(config.auth_header(token))
     };
     let (teller, _heard) = mpsc::unbounded_channel();
     let client = Listening(teller);

@@ -120,7 +120,9 @@ pub(crate) fn follow(
     let flows =
         Follower { kinds, parsed: &parsed, visible, looks: &looks, held: HashMap::new() }.run();
     if looks.get() == 0 {
-        parsed.iter().for_each(|it| unparsed(it.chunk.passage));
+        for it in &parsed {
+            unparsed(it.chunk.passage);
+        }
     }
     flows
 }

@@ -43,7 +43,7 @@ pub(super) struct Schema {
     #[serde(rename = "examples")]
     _examples: Option<Value>,
     #[serde(rename = "$schema")]
-    _schema: Option<Value>,
+    _dialect: Option<Value>,
     #[serde(rename = "$comment")]
     _comment: Option<Value>,
 }

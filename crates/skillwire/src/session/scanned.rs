@@ -30,12 +30,11 @@ pub(crate) fn write(out: &mut impl Write, session: &Session, named: &NamedSkill)
     let mut now = SkillFiles::new();
     let mut unread = 0;
     for resource in resources {
-        match cached(resource) {
-            Some(bytes) => now.add(path(uri, resource), bytes),
-            None => {
-                now.add_unread(path(uri, resource), Some(resource.size), UnseenReason::NotFetched);
-                unread += 1;
-            }
+        if let Some(bytes) = cached(resource) {
+            now.add(path(uri, resource), bytes);
+        } else {
+            now.add_unread(path(uri, resource), Some(resource.size), UnseenReason::NotFetched);
+            unread += 1;
         }
     }
     let looked = resources.len() - unread;

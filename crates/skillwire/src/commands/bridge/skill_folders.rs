@@ -36,12 +36,12 @@ struct BehindLinks {
 impl FollowedSkillFolders {
     /// Begins to follow the folders, which have these roots.
     pub(super) fn start(bridge: Bridge, folders: SkillFolders, roots: Vec<PathBuf>) -> Self {
-        let watched = roots.clone();
+        let to_watch = roots.clone();
         let behind_links = Mutex::default();
         let state = Arc::new(FolderState { bridge, folders, roots, behind_links });
         let on_news = state.read_again_later();
         // A watcher reports a change of everything when it starts, so this reads the folders, too.
-        let watcher = watch_skill_folders(watched, move |_| on_news()).0;
+        let watcher = watch_skill_folders(to_watch, move |_| on_news()).0;
         Self { _state: state, _watcher: watcher }
     }
 }

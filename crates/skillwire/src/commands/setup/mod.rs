@@ -180,7 +180,7 @@ fn show(plans: &[Plan], entry: &BridgeEntry, remove: bool) -> std::io::Result<()
         match edit {
             Ok(Edit::Unchanged) if remove => {}
             Ok(Edit::Unchanged) => {
-                writeln!(out, "{STRONG}{name}{STRONG:#}: has the bridge already.")?
+                writeln!(out, "{STRONG}{name}{STRONG:#}: has the bridge already.")?;
             }
             Ok(Edit::Changed(text)) => {
                 let path = file.path().display().to_string();
