@@ -279,7 +279,7 @@ pub(crate) struct HubNamespaceTrustArgs {
     /// What a claim must be, such as `repository=acme/skills`; may be repeated, and all must match.
     #[arg(long, value_name = "NAME=VALUE", required = true)]
     pub(crate) claim: Vec<String>,
-    /// Who acts when such a workflow publishes [default: `ci@NAMESPACE`].
+    /// Who acts when such a workflow publishes; `ci@NAMESPACE` when not given.
     #[arg(long)]
     pub(crate) subject: Option<String>,
     #[command(flatten)]
