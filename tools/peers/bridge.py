@@ -224,6 +224,7 @@ def without_forms(story: Story, client: Client) -> None:
         "load_skill",
         "read_resource",
         "read_skill_file",
+        "run_skill_script",
         "unload_skill",
     ]
     story.check("the tools are there", tools == wanted, tools)

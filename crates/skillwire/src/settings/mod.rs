@@ -31,8 +31,10 @@ pub(crate) use self::agents::AgentSettings;
 pub(crate) use self::environment::scan_folder;
 #[cfg(feature = "sign")]
 pub(crate) use self::environment::signing_key_file;
+#[cfg(any(feature = "execute", feature = "hub"))]
+pub(crate) use self::environment::variable;
 #[cfg(feature = "execute")]
-pub(crate) use self::environment::{find_program, isolation_file, package_folder, variable};
+pub(crate) use self::environment::{find_program, isolation_file, package_folder};
 #[cfg(feature = "host")]
 pub(crate) use self::{
     environment::pager,
