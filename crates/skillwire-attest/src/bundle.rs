@@ -8,6 +8,7 @@ use crate::{
     json::Members,
     log_entry::LogEntry,
     not_verified::{NotVerified, at_most},
+    timestamp::Timestamp,
 };
 
 /// The most certificates of one chain.
@@ -15,6 +16,9 @@ const MAX_CERTIFICATES: usize = 8;
 
 /// The most entries of transparency logs.
 const MAX_LOG_ENTRIES: usize = 4;
+
+/// The most timestamps.
+const MAX_TIMESTAMPS: usize = 4;
 
 /// The largest certificate.
 const MAX_CERTIFICATE_BYTES: usize = 64 * 1024;
@@ -37,6 +41,7 @@ pub(crate) struct Bundle {
     /// The signer's certificate first, then those that issued it; empty if a plain key signed.
     pub(crate) certificates: Vec<CertificateDer<'static>>,
     pub(crate) log_entries: Vec<LogEntry>,
+    pub(crate) timestamps: Vec<Timestamp>,
 }
 
 impl Bundle {
@@ -59,8 +64,16 @@ impl Bundle {
         if media_type != WITHOUT_PROOFS && !log_entries.iter().all(LogEntry::has_proof) {
             return Err(NotVerified::malformed("a log entry", "has no inclusion proof"));
         }
-        Ok(Self { envelope, certificates: certificates(material)?, log_entries })
+        let (certificates, timestamps) = (certificates(material)?, timestamps(material)?);
+        Ok(Self { envelope, certificates, log_entries, timestamps })
     }
+}
+
+fn timestamps(material: Members<'_>) -> Result<Vec<Timestamp>, NotVerified> {
+    let Some(data) = material.get("timestampVerificationData") else { return Ok(Vec::new()) };
+    let data = Members::of(data, "the timestamps")?.optional_array("rfc3161Timestamps")?;
+    at_most("timestamps", data.len(), MAX_TIMESTAMPS)?;
+    data.iter().map(Timestamp::parse).collect()
 }
 
 fn certificates(material: Members<'_>) -> Result<Vec<CertificateDer<'static>>, NotVerified> {

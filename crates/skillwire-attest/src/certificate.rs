@@ -21,6 +21,9 @@ use crate::{key::PublicKey, not_verified::NotVerified};
 /// The extended key usage "code signing", as certificates encode it.
 const CODE_SIGNING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 3];
 
+/// The extended key usage "time stamping".
+const TIME_STAMPING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 8];
+
 /// Fulcio writes the issuer of the identity token here, as a text in DER.
 const FULCIO_ISSUER: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.57264.1.8");
 
@@ -73,6 +76,8 @@ pub(crate) enum LeafUsage {
     CodeSigning,
     /// It may say nothing of its usage; if it does, code signing must be among it.
     CodeSigningIfStated,
+    /// It must be for timestamps.
+    TimeStamping,
 }
 
 /// Root certificates that the user trusts, such as a vendor's.
@@ -153,6 +158,7 @@ impl RootCertificate {
         let usage = match usage {
             LeafUsage::CodeSigning => KeyUsage::required(CODE_SIGNING),
             LeafUsage::CodeSigningIfStated => KeyUsage::required_if_present(CODE_SIGNING),
+            LeafUsage::TimeStamping => KeyUsage::required(TIME_STAMPING),
         };
         let time_of_use = UnixTime::since_unix_epoch(since_epoch);
         certificate
@@ -215,6 +221,14 @@ impl<'a> LeafCertificate<'a> {
         let spki = spki.map_err(|_| unusable("its key cannot be read"))?;
         PublicKey::from_spki(&spki)
             .map_err(|_| NotVerified::unsupported("the kind of key in the certificate"))
+    }
+
+    /// Tells whether its key made a signature with one of the algorithms for certificates.
+    pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
+        let certificate = EndEntityCert::try_from(self.der);
+        certificate.is_ok_and(|certificate| {
+            ISSUING.iter().any(|by| certificate.verify_signature(*by, message, signature).is_ok())
+        })
     }
 
     /// Returns the subject, such as `CN=Signing 1,O=Acme`.

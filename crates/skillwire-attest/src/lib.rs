@@ -12,9 +12,10 @@
 //! | signed by a signer that the user trusts | [`Vouched`], the only way to its statement |
 //! | the statement lists exactly these files | [`VouchedContent`] |
 //!
-//! Another kind of statement, such as a decision about some content, needs no change here: make a
-//! [`Statement`] with its own predicate type, sign it with [`Envelope::sign`], and read the
-//! predicate from [`Vouched::predicate`].
+//! A [`ContentDecision`] is the other kind of statement: that content may be loaded, which
+//! [`Vouched::decision`] gives out only for the skill, the content and the time it is about. A further
+//! kind needs no change here: make a [`Statement`] with its own predicate type, sign it with
+//! [`Envelope::sign`], and read the predicate from [`Vouched::predicate`].
 //!
 //! ```
 //! use std::time::SystemTime;
@@ -34,6 +35,7 @@
 //! ```
 
 // What is signed.
+mod decision;
 mod files;
 mod model_signing;
 mod skill;
@@ -53,9 +55,11 @@ mod not_verified;
 mod signature;
 mod signer;
 mod sigstore_root;
+mod timestamp;
 
 pub use self::{
     certificate::{InvalidCertificate, RootCertificates},
+    decision::{ContentDecision, DECISION_META, DECISION_PREDICATE, NotDecided},
     dsse::{Envelope, IN_TOTO_PAYLOAD},
     files::{ContentDifference, SkillFiles},
     key::{InvalidKey, KeyId, PublicKey, SigningKey},

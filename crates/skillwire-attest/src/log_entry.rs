@@ -8,6 +8,7 @@ use serde_json::Value;
 use skillwire_core::Digest;
 
 use crate::{
+    bundle,
     certificate::LeafCertificate,
     dsse::Envelope,
     json::{self, Members},
@@ -63,16 +64,16 @@ impl LogEntry {
         self.proof.is_some()
     }
 
-    /// Verifies that a trusted log has an entry for this signature and certificate; returns the time
-    /// at which the log took it, if the log signed that time.
+    /// Verifies that a trusted log has an entry for this signature and certificate; returns the log,
+    /// and the time at which it took the entry, if it signed that time.
     ///
     /// The promise and the inclusion proof are both verified if they are there, and one must be.
-    pub(crate) fn verify(
+    pub(crate) fn verify<'r>(
         &self,
-        root: &SigstoreRoot,
+        root: &'r SigstoreRoot,
         envelope: &Envelope,
         leaf: &LeafCertificate<'_>,
-    ) -> Result<Option<SystemTime>, NotVerified> {
+    ) -> Result<(&'r TransparencyLog, Option<SystemTime>), NotVerified> {
         let refuse = |problem: &str| NotVerified::LogEntry(problem.into());
         let log = root.log(&self.log_id);
         let log = log.ok_or_else(|| refuse("the trusted root does not know the log"))?;
@@ -85,14 +86,10 @@ impl LogEntry {
                 if !log.key.verifies(self.promised(seconds).as_bytes(), promise) {
                     return Err(refuse("the log did not sign its time"));
                 }
-                let time = UNIX_EPOCH + Duration::from_secs(seconds);
-                if !log.valid.contains(time) {
-                    return Err(refuse("the log's key was not valid at its time"));
-                }
-                Ok(Some(time))
+                Ok((log, Some(UNIX_EPOCH + Duration::from_secs(seconds))))
             }
             (Some(_), None) => Err(refuse("it has a promise without a time")),
-            (None, _) if self.proof.is_some() => Ok(None),
+            (None, _) if self.proof.is_some() => Ok((log, None)),
             (None, _) => Err(refuse("it has neither a promise nor an inclusion proof")),
         }
     }
@@ -113,60 +110,119 @@ impl LogEntry {
         envelope: &Envelope,
         leaf: &LeafCertificate<'_>,
     ) -> Result<(), NotVerified> {
-        let map = json::object(&self.body, "the log entry")?;
-        let body = Members::new(&map, "the log entry");
-        let spec = Members::new(body.object("spec")?, "the log entry");
-        let (payload_hash, signature, verifier) =
-            match (body.text("kind")?, body.text("apiVersion")?) {
-                ("dsse", "0.0.1") => {
-                    let (signature, verifier) = only(spec, "signature", "verifier")?;
-                    (spec.object("payloadHash")?, signature.to_owned(), verifier)
-                }
-                ("intoto", "0.0.2") => {
-                    let content = Members::new(spec.object("content")?, "the log entry");
-                    let logged = Members::new(content.object("envelope")?, "the log entry");
-                    let (signature, verifier) = only(logged, "sig", "publicKey")?;
-                    // The value is in base64 twice.
-                    let signature = STANDARD.decode(signature).ok();
-                    let signature = signature.and_then(|text| String::from_utf8(text).ok());
-                    (content.object("payloadHash")?, signature.unwrap_or_default(), verifier)
-                }
-                (kind, version) => {
-                    let kind = format!("a log entry of kind `{kind}` {version}");
-                    return Err(NotVerified::unsupported(kind.escape_debug().to_string()));
-                }
-            };
+        let logged = LoggedSignature::parse(&self.body, envelope)?;
         let other =
             |what: &str| Err(NotVerified::LogEntry(format!("it is for another {what}").into()));
-        let payload_hash = Members::new(payload_hash, "the log entry");
-        if payload_hash.text("algorithm")? != "sha256"
-            || payload_hash.hex_digest("value")? != Digest::of(envelope.payload())
-        {
+        if !logged.is_for_statement {
             return other("statement");
         }
-        if !envelope.signatures().any(|value| STANDARD.encode(value) == signature) {
+        if !envelope.signatures().any(|value| value == logged.signature) {
             return other("signature");
         }
-        let pem = STANDARD.decode(verifier).unwrap_or_default();
-        let logged = CertificateDer::from_pem_slice(&pem);
-        if logged.ok().as_ref() != Some(leaf.der()) {
+        if logged.certificate.as_ref() != Some(leaf.der()) {
             return other("certificate");
         }
         Ok(())
     }
 }
 
-/// Returns two texts of the only signature of an object.
-fn only<'a>(
-    members: Members<'a>,
-    signature: &str,
-    verifier: &str,
-) -> Result<(&'a str, &'a str), NotVerified> {
+/// What the body of an entry says about a signature.
+struct LoggedSignature {
+    /// Whether it is over the statement of the envelope.
+    is_for_statement: bool,
+    signature: Vec<u8>,
+    certificate: Option<CertificateDer<'static>>,
+}
+
+impl LoggedSignature {
+    /// Reads the body of an entry: two kinds of the first version of Rekor, two of the second.
+    fn parse(body: &[u8], envelope: &Envelope) -> Result<Self, NotVerified> {
+        let map = json::object(body, "the log entry")?;
+        let body = Members::new(&map, "the log entry");
+        let spec = Members::new(body.object("spec")?, "the log entry");
+        match (body.text("kind")?, body.text("apiVersion")?) {
+            ("dsse", "0.0.1") => {
+                let single = only_signature(spec)?;
+                Ok(Self {
+                    is_for_statement: is_hex_digest(inside(spec, "payloadHash")?, envelope)?,
+                    signature: single.base64("signature")?,
+                    certificate: pem(single.text("verifier")?),
+                })
+            }
+            ("intoto", "0.0.2") => {
+                let content = inside(spec, "content")?;
+                let single = only_signature(inside(content, "envelope")?)?;
+                // The value is in base64 twice.
+                let signature = STANDARD.decode(single.base64("sig")?).unwrap_or_default();
+                Ok(Self {
+                    is_for_statement: is_hex_digest(inside(content, "payloadHash")?, envelope)?,
+                    signature,
+                    certificate: pem(single.text("publicKey")?),
+                })
+            }
+            ("dsse", "0.0.2") => {
+                let spec = inside(spec, "dsseV002")?;
+                let hash = inside(spec, "payloadHash")?;
+                Self::of_second_version(only_signature(spec)?, hash, envelope.payload())
+            }
+            ("hashedrekord", "0.0.2") => {
+                let spec = inside(spec, "hashedRekordV002")?;
+                let (hash, single) = (inside(spec, "data")?, inside(spec, "signature")?);
+                Self::of_second_version(single, hash, &envelope.signed_bytes())
+            }
+            (kind, version) => {
+                let kind = format!("a log entry of kind `{kind}` {version}");
+                Err(NotVerified::unsupported(kind.escape_debug().to_string()))
+            }
+        }
+    }
+
+    fn of_second_version(
+        single: Members<'_>,
+        hash: Members<'_>,
+        hashed: &[u8],
+    ) -> Result<Self, NotVerified> {
+        let algorithm = match hash.text("algorithm")? {
+            "SHA2_256" => &ring::digest::SHA256,
+            "SHA2_384" => &ring::digest::SHA384,
+            "SHA2_512" => &ring::digest::SHA512,
+            other => {
+                let hash = format!("the hash `{}` of a log entry", other.escape_debug());
+                return Err(NotVerified::unsupported(hash));
+            }
+        };
+        let verifier = Members::new(single.object("verifier")?, "the log entry");
+        let certificate = verifier.get("x509Certificate").map(bundle::certificate).transpose()?;
+        Ok(Self {
+            is_for_statement: hash.base64("digest")?
+                == ring::digest::digest(algorithm, hashed).as_ref(),
+            signature: single.base64("content")?,
+            certificate,
+        })
+    }
+}
+
+fn is_hex_digest(hash: Members<'_>, envelope: &Envelope) -> Result<bool, NotVerified> {
+    let is_usual = hash.text("algorithm")? == "sha256";
+    Ok(is_usual && hash.hex_digest("value")? == Digest::of(envelope.payload()))
+}
+
+/// Returns the members of an object in an object.
+fn inside<'a>(members: Members<'a>, key: &str) -> Result<Members<'a>, NotVerified> {
+    Ok(Members::new(members.object(key)?, "the log entry"))
+}
+
+/// Reads a certificate in PEM form, in base64.
+fn pem(text: &str) -> Option<CertificateDer<'static>> {
+    CertificateDer::from_pem_slice(&STANDARD.decode(text).ok()?).ok()
+}
+
+/// Returns the only signature of an object.
+fn only_signature(members: Members<'_>) -> Result<Members<'_>, NotVerified> {
     let [single] = members.array("signatures")? else {
         return Err(NotVerified::LogEntry("it is not for exactly one signature".into()));
     };
-    let single = Members::of(single, "the log entry")?;
-    Ok((single.text(signature)?, single.text(verifier)?))
+    Members::of(single, "the log entry")
 }
 
 impl InclusionProof {

@@ -71,6 +71,9 @@ pub enum NotVerified {
     /// The entry of the transparency log is missing or does not prove anything.
     #[error("has no valid entry of a transparency log: {0}")]
     LogEntry(Box<str>),
+    /// A timestamp does not prove when the signature was made.
+    #[error("has no valid timestamp: {0}")]
+    Timestamp(Box<str>),
     /// The statement lists other files than the skill has.
     #[error("is for other content: {0}")]
     Content(ContentDifference),
@@ -96,6 +99,7 @@ impl NotVerified {
             Self::CertificateUnusable { .. } => "certificate_unusable",
             Self::WrongIdentity { .. } => "wrong_identity",
             Self::LogEntry(_) => "log_entry_invalid",
+            Self::Timestamp(_) => "timestamp_invalid",
             Self::Content(_) => "content_differs",
             Self::NoTrustedSigner => "no_trusted_signer",
         }
@@ -116,7 +120,7 @@ impl NotVerified {
             Self::NoTrustedSigner => 0,
             Self::NoCertificate | Self::WrongKey(_) => 1,
             Self::UntrustedRoot | Self::Unsupported(_) => 2,
-            Self::LogEntry(_) => 3,
+            Self::LogEntry(_) | Self::Timestamp(_) => 3,
             Self::CertificateUnusable { .. } => 4,
             Self::CertificateExpired | Self::CertificateNotYetValid => 5,
             Self::WrongIdentity { .. } => 6,

@@ -21,6 +21,7 @@ use crate::{
     sigstore_root::SigstoreRoot,
     skill::{self, SKILL_PREDICATE},
     statement::Statement,
+    timestamp::Timestamp,
 };
 
 /// The largest signature that is read.
@@ -41,6 +42,8 @@ pub enum SignatureFormat {
 pub enum SigningTime {
     /// A trusted log took it at this time.
     Logged(SystemTime),
+    /// A trusted timestamp authority saw it at this time.
+    Stamped(SystemTime),
     /// Nothing proves it. Certificates were checked as of the time that the caller gave.
     Unproven,
 }
@@ -52,6 +55,7 @@ pub struct Signature {
     envelope: Envelope,
     certificates: Vec<CertificateDer<'static>>,
     log_entries: Vec<LogEntry>,
+    timestamps: Vec<Timestamp>,
 }
 
 impl Signature {
@@ -65,11 +69,13 @@ impl Signature {
                 envelope: Envelope::parse(&map)?,
                 certificates: Vec::new(),
                 log_entries: Vec::new(),
+                timestamps: Vec::new(),
             }),
             (false, true) => {
-                let Bundle { envelope, certificates, log_entries } = Bundle::parse(&map)?;
+                let Bundle { envelope, certificates, log_entries, timestamps } =
+                    Bundle::parse(&map)?;
                 let format = SignatureFormat::SigstoreBundle;
-                Ok(Self { format, envelope, certificates, log_entries })
+                Ok(Self { format, envelope, certificates, log_entries, timestamps })
             }
             _ => Err(NotVerified::malformed(
                 "the signature",
@@ -158,15 +164,7 @@ impl Signature {
         issuer: &str,
     ) -> Result<(Signer, SigningTime), NotVerified> {
         let (leaf, others) = self.certificates()?;
-        let mut time = None;
-        for entry in &self.log_entries {
-            time = time.or(entry.verify(root, &self.envelope, &leaf)?);
-        }
-        // Such a certificate is valid for minutes, so it is worth nothing without a proven time.
-        let time = time.ok_or_else(|| {
-            NotVerified::LogEntry("nothing in it proves when the signature was made".into())
-        })?;
-        root.verify(&leaf, others, time)?;
+        let time = self.proven_time(root, &leaf, others)?;
         let names = leaf.alternative_names()?;
         let [name] = names.as_slice() else {
             return Err(NotVerified::CertificateUnusable {
@@ -183,7 +181,48 @@ impl Signature {
         }
         self.check_signed_with(&leaf)?;
         let signer = Signer::Keyless { identity: identity.to_owned(), issuer: issuer.to_owned() };
-        Ok((signer, SigningTime::Logged(time)))
+        Ok((signer, time))
+    }
+
+    /// Returns the time at which a trusted log or timestamp authority saw the signature. Logs must
+    /// have been in use then, and the certificate must have been valid at every proven time.
+    fn proven_time(
+        &self,
+        root: &SigstoreRoot,
+        leaf: &LeafCertificate<'_>,
+        others: &[CertificateDer<'static>],
+    ) -> Result<SigningTime, NotVerified> {
+        let mut times = Vec::new();
+        let mut logs = Vec::new();
+        for entry in &self.log_entries {
+            let (log, time) = entry.verify(root, &self.envelope, leaf)?;
+            logs.push(log);
+            times.extend(time.map(SigningTime::Logged));
+        }
+        // Such a certificate is valid for minutes, so it is worth nothing without a proven time.
+        let mut refusal =
+            NotVerified::LogEntry("nothing in it proves when the signature was made".into());
+        if logs.is_empty() {
+            return Err(refusal);
+        }
+        for timestamp in &self.timestamps {
+            for signature in self.envelope.signatures() {
+                match timestamp.verify(root, signature) {
+                    Ok(time) => times.push(SigningTime::Stamped(time)),
+                    Err(error) => refusal = error,
+                }
+            }
+        }
+        for proven in &times {
+            let (SigningTime::Logged(time) | SigningTime::Stamped(time)) = *proven else {
+                continue;
+            };
+            if !logs.iter().all(|log| log.valid.contains(time)) {
+                return Err(NotVerified::LogEntry("the log was not in use at its time".into()));
+            }
+            root.verify(leaf, others, time)?;
+        }
+        times.first().copied().ok_or(refusal)
     }
 
     fn certificates(

@@ -1,4 +1,5 @@
-//! The trust root of a Sigstore instance: its certificate authorities and transparency logs.
+//! The trust root of a Sigstore instance: its certificate authorities, transparency logs and timestamp
+//! authorities.
 
 use std::time::SystemTime;
 
@@ -55,14 +56,32 @@ impl Period {
 pub struct SigstoreRoot {
     digest: Digest,
     authorities: Vec<CertificateAuthority>,
+    timestamp_authorities: Vec<CertificateAuthority>,
     logs: Vec<TransparencyLog>,
 }
 
+/// An authority for certificates or for timestamps.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct CertificateAuthority {
+pub(crate) struct CertificateAuthority {
     root: RootCertificate,
     intermediates: Vec<CertificateDer<'static>>,
     valid: Period,
+}
+
+impl CertificateAuthority {
+    /// Returns the certificates below the root. Those of a timestamp authority begin with its own.
+    pub(crate) fn intermediates(&self) -> &[CertificateDer<'static>] {
+        &self.intermediates
+    }
+
+    /// Tells whether a certificate is one for timestamps and leads to the root at a time.
+    pub(crate) fn issued_timestamp_certificate(
+        &self,
+        leaf: &LeafCertificate<'_>,
+        time: SystemTime,
+    ) -> bool {
+        self.root.verify(leaf, &self.intermediates, time, LeafUsage::TimeStamping).is_ok()
+    }
 }
 
 /// A transparency log.
@@ -86,7 +105,7 @@ impl TransparencyLog {
 
 impl SigstoreRoot {
     /// Reads a `trusted_root.json`. Logs and authorities with keys of other kinds are left out, and
-    /// so are certificate transparency logs and timestamp authorities, which are not used.
+    /// so are certificate transparency logs, which are not used.
     pub fn parse(text: &str) -> Result<Self, NotVerified> {
         let map = json::object(text.as_bytes(), "the trusted root")?;
         let members = Members::new(&map, "the trusted root");
@@ -97,13 +116,23 @@ impl SigstoreRoot {
             (members.array("tlogs")?, members.array("certificateAuthorities")?);
         at_most("logs", logs.len(), MAX_ENTRIES)?;
         at_most("certificate authorities", authorities.len(), MAX_ENTRIES)?;
+        let timestamp_authorities = members.optional_array("timestampAuthorities")?;
+        at_most("timestamp authorities", timestamp_authorities.len(), MAX_ENTRIES)?;
         let digest = Digest::of(text.as_bytes());
-        let mut root = Self { digest, authorities: Vec::new(), logs: Vec::new() };
+        let mut root = Self {
+            digest,
+            authorities: Vec::new(),
+            timestamp_authorities: Vec::new(),
+            logs: Vec::new(),
+        };
         for value in logs {
             root.logs.extend(log(value)?);
         }
         for value in authorities {
             root.authorities.extend(authority(value)?);
+        }
+        for value in timestamp_authorities {
+            root.timestamp_authorities.extend(authority(value)?);
         }
         if root.logs.is_empty() || root.authorities.is_empty() {
             return Err(NotVerified::malformed(
@@ -121,6 +150,14 @@ impl SigstoreRoot {
 
     pub(crate) fn log(&self, id: &[u8]) -> Option<&TransparencyLog> {
         self.logs.iter().find(|log| log.id == id)
+    }
+
+    /// Returns the timestamp authorities that were in use at a time.
+    pub(crate) fn timestamp_authorities(
+        &self,
+        time: SystemTime,
+    ) -> impl Iterator<Item = &CertificateAuthority> {
+        self.timestamp_authorities.iter().filter(move |authority| authority.valid.contains(time))
     }
 
     /// Verifies that one of the authorities issued a certificate while it was in use.

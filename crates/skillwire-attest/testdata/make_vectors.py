@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the signatures and certificates beside this script, which the tests of this crate verify.
 
-It needs the Python package `cryptography` and nothing of this project, so that the vectors are made by
-another implementation. Keys are new in each run and are not kept, but for the one of `ed25519`:
+It needs the Python package `cryptography`, the program `openssl` and nothing of this project, so that
+the vectors are made by another implementation. Keys are new in each run and are not kept, but for the one of `ed25519`:
 after a run every file here changes, and the tests pass as before.
 """
 
@@ -11,6 +11,8 @@ import datetime as dt
 import hashlib
 import json
 import pathlib
+import subprocess
+import tempfile
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -218,12 +220,17 @@ class Log:
         self.key = ec.generate_private_key(ec.SECP256R1())
         self.id = sha(spki(self.key)).digest()
 
-    def entry(self, body, time, kind, version):
+    @staticmethod
+    def tree(body):
         leaf = sha(b"\0" + body).digest()
         others = [sha(b"\0other %d" % n).digest() for n in range(4)]
         node = lambda left, right: sha(b"\1" + left + right).digest()
         left = node(others[0], others[1])
         root = node(node(left, node(others[2], leaf)), others[3])
+        return root, [b64(others[2]), b64(left), b64(others[3])]
+
+    def entry(self, body, time, kind, version):
+        root, hashes_beside = self.tree(body)
         note = f"log.example - 1\n5\n{b64(root)}\n"
         signed = self.key.sign(note.encode(), ec.ECDSA(hashes.SHA256()))
         note += f"\n\u2014 log.example {b64(self.id[:4] + signed)}\n"
@@ -241,7 +248,89 @@ class Log:
                 "logIndex": "3",
                 "rootHash": b64(root),
                 "treeSize": "5",
-                "hashes": [b64(others[2]), b64(left), b64(others[3])],
+                "hashes": hashes_beside,
+                "checkpoint": {"envelope": note},
+            },
+            "canonicalizedBody": b64(body),
+        }
+
+
+class TimestampAuthority:
+    """A timestamp authority, whose answers `openssl ts` writes. Its time is the time of the run."""
+
+    CONFIG = """
+[tsa]
+default_tsa = authority
+[authority]
+serial = {folder}/serial
+crypto_device = builtin
+signer_digest = sha256
+default_policy = 1.2.3.4.1
+digests = sha256, sha384, sha512
+accuracy = secs:1
+ess_cert_id_alg = sha256
+"""
+
+    def __init__(self):
+        root_key, self.key = (ec.generate_private_key(ec.SECP384R1()) for _ in range(2))
+        root_name = name("timestamp-root")
+        self.root = certificate(root_name, root_key, root_name, root_key, "2025-01-01", "2035-01-01", True)
+        purpose = [(x509.ExtendedKeyUsage([Eku.TIME_STAMPING]), True)]
+        self.leaf = certificate(
+            name("timestamps"), self.key, root_name, root_key, "2025-01-01", "2035-01-01", False, purpose
+        )
+
+    def trusted(self):
+        return {
+            "uri": "https://timestamps.example",
+            "certChain": {
+                "certificates": [{"rawBytes": b64(der(self.leaf))}, {"rawBytes": b64(der(self.root))}]
+            },
+            "validFor": {"start": "2025-01-01T00:00:00Z"},
+        }
+
+    def stamp(self, signature, with_certificate):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "data").write_bytes(signature)
+            (folder / "serial").write_text("01")
+            (folder / "config").write_text(self.CONFIG.format(folder=folder))
+            (folder / "leaf.pem").write_bytes(pem(self.leaf))
+            form, secret = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            key = self.key.private_bytes(serialization.Encoding.PEM, form, secret)
+            (folder / "key.pem").write_bytes(key)
+            query = ["openssl", "ts", "-query", "-data", "data", "-sha256", "-out", "query"]
+            query += ["-cert"] if with_certificate else []
+            reply = ["openssl", "ts", "-reply", "-config", "config", "-queryfile", "query"]
+            reply += ["-signer", "leaf.pem", "-inkey", "key.pem", "-out", "reply"]
+            for command in (query, reply):
+                subprocess.run(command, cwd=folder, check=True, capture_output=True)
+            return {"signedTimestamp": b64((folder / "reply").read_bytes())}
+
+
+class SecondLog(Log):
+    """A log of the second version of Rekor: it signs with Ed25519 and tells no time."""
+
+    def __init__(self):
+        self.key = ed25519.Ed25519PrivateKey.generate()
+        raw = self.key.public_key().public_bytes(
+            serialization.Encoding.Raw, serialization.PublicFormat.Raw
+        )
+        self.id = sha(b"log.example\n\x01" + raw).digest()
+
+    def entry(self, body, kind, version):
+        root, hashes_beside = self.tree(body)
+        note = f"log.example\n5\n{b64(root)}\n"
+        note += f"\n\u2014 log.example {b64(self.id[:4] + self.key.sign(note.encode()))}\n"
+        return {
+            "logIndex": "3",
+            "logId": {"keyId": b64(self.id)},
+            "kindVersion": {"kind": kind, "version": version},
+            "inclusionProof": {
+                "logIndex": "3",
+                "rootHash": b64(root),
+                "treeSize": "5",
+                "hashes": hashes_beside,
                 "checkpoint": {"envelope": note},
             },
             "canonicalizedBody": b64(body),
@@ -250,7 +339,8 @@ class Log:
 
 def sigstore_vectors(files):
     root_key, middle_key = (ec.generate_private_key(ec.SECP384R1()) for _ in range(2))
-    log = Log()
+    log, second_log = Log(), SecondLog()
+    stamps, other_stamps = TimestampAuthority(), TimestampAuthority()
     root_name, middle_name = name("sigstore"), name("sigstore-intermediate")
     root = certificate(root_name, root_key, root_name, root_key, "2025-01-01", "2035-01-01", True)
     usage = [(x509.ExtendedKeyUsage([Eku.CODE_SIGNING]), False)]
@@ -272,7 +362,17 @@ def sigstore_vectors(files):
                             "validFor": {"start": "2025-01-01T00:00:00.000Z"},
                         },
                         "logId": {"keyId": b64(log.id)},
-                    }
+                    },
+                    {
+                        "baseUrl": "https://log2.example",
+                        "hashAlgorithm": "SHA2_256",
+                        "publicKey": {
+                            "rawBytes": b64(spki(second_log.key)),
+                            "keyDetails": "PKIX_ED25519",
+                            "validFor": {"start": "2025-01-01T00:00:00.000Z"},
+                        },
+                        "logId": {"keyId": b64(second_log.id)},
+                    },
                 ],
                 "certificateAuthorities": [
                     {
@@ -284,22 +384,21 @@ def sigstore_vectors(files):
                     }
                 ],
                 "ctlogs": [],
-                "timestampAuthorities": [],
+                "timestampAuthorities": [stamps.trusted()],
             }
         ),
     )
 
-    def sign(file, kind, version, minutes=1, code_signing=True):
+    def signer(start, end, purpose=Eku.CODE_SIGNING):
         key = ec.generate_private_key(ec.SECP256R1())
         issuer = b"\x0c" + bytes([len(ISSUER)]) + ISSUER.encode()
-        purpose = Eku.CODE_SIGNING if code_signing else Eku.SERVER_AUTH
         leaf = certificate(
             x509.Name([]),
             key,
             middle_name,
             middle_key,
-            "2026-03-01T12:00:00",
-            "2026-03-01T12:10:00",
+            start,
+            end,
             False,
             [
                 (x509.ExtendedKeyUsage([purpose]), False),
@@ -308,7 +407,11 @@ def sigstore_vectors(files):
             ],
         )
         payload = skill_statement(files)
-        signature = key.sign(pae(payload), ec.ECDSA(hashes.SHA256()))
+        return leaf, payload, key.sign(pae(payload), ec.ECDSA(hashes.SHA256()))
+
+    def sign(file, kind, version, minutes=1, code_signing=True):
+        purpose = Eku.CODE_SIGNING if code_signing else Eku.SERVER_AUTH
+        leaf, payload, signature = signer("2026-03-01T12:00:00", "2026-03-01T12:10:00", purpose)
         payload_hash = {"algorithm": "sha256", "value": sha(payload).hexdigest()}
         if kind == "dsse":
             spec = {
@@ -327,6 +430,32 @@ def sigstore_vectors(files):
         material = {"certificate": {"rawBytes": b64(der(leaf))}}
         write(file, json.dumps(bundle(material, payload, signature, [entry])))
 
+    def sign_second(file, kind, authority=stamps, with_certificate=False, ended=False):
+        """A bundle as of now, with a log entry of the second version and a timestamp."""
+        now = dt.datetime.now(dt.timezone.utc).replace(microsecond=0, tzinfo=None)
+        minutes = lambda number: (now + dt.timedelta(minutes=number)).isoformat()
+        leaf, payload, signature = signer(minutes(-15), minutes(-5 if ended else 5))
+        verifier = {"keyDetails": "PKIX_ECDSA_P256_SHA_256", "x509Certificate": {"rawBytes": b64(der(leaf))}}
+        logged = {"content": b64(signature), "verifier": verifier}
+        if kind == "dsse":
+            hashed = {"algorithm": "SHA2_256", "digest": b64(sha(payload).digest())}
+            spec = {"dsseV002": {"payloadHash": hashed, "signatures": [logged]}}
+        else:
+            hashed = {"algorithm": "SHA2_256", "digest": b64(sha(pae(payload)).digest())}
+            spec = {"hashedRekordV002": {"data": hashed, "signature": logged}}
+        body = {"apiVersion": "0.0.2", "kind": kind, "spec": spec}
+        body = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+        material = {"certificate": {"rawBytes": b64(der(leaf))}}
+        made = bundle(material, payload, signature, [second_log.entry(body, kind, "0.0.2")])
+        made["verificationMaterial"]["timestampVerificationData"] = {
+            "rfc3161Timestamps": [authority.stamp(signature, with_certificate)]
+        }
+        write(file, json.dumps(made))
+
+    sign_second("rekor2.dsse.sigstore.json", "dsse")
+    sign_second("rekor2.hashed.sigstore.json", "hashedrekord", with_certificate=True)
+    sign_second("rekor2.other-authority.sigstore.json", "hashedrekord", other_stamps, True)
+    sign_second("rekor2.late.sigstore.json", "hashedrekord", ended=True)
     sign("sigstore.dsse.sigstore.json", "dsse", "0.0.1")
     sign("sigstore.intoto.sigstore.json", "intoto", "0.0.2")
     sign("sigstore.late.sigstore.json", "dsse", "0.0.1", minutes=11)

@@ -5,5 +5,6 @@ mod hostile;
 mod keys;
 mod model_signing;
 mod parsers;
+mod rekor2;
 mod sigstore;
 mod vectors;

@@ -5,7 +5,9 @@ use skillwire_attest::{PublicKey, RootCertificates, Signature, SigningKey, Sigst
 
 use crate::vectors::{ed25519, in_2026, vector, vendor, verify};
 
-const SEEDS: [&str; 5] = [
+const SEEDS: [&str; 7] = [
+    vector!("rekor2.dsse.sigstore.json"),
+    vector!("rekor2.hashed.sigstore.json"),
     vector!("ed25519.dsse.sig"),
     vector!("model-signing.sig"),
     vector!("sigstore.dsse.sigstore.json"),

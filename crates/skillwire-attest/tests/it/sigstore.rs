@@ -11,11 +11,11 @@ use skillwire_attest::{Signer, SigningTime, SigstoreRoot, TrustedSigner};
 
 use crate::vectors::{changed, code, in_2026, vector, verify, with_statement};
 
-const IDENTITY: &str =
+pub(crate) const IDENTITY: &str =
     "https://github.com/acme/skills/.github/workflows/publish.yml@refs/heads/main";
-const ISSUER: &str = "https://token.actions.githubusercontent.com";
+pub(crate) const ISSUER: &str = "https://token.actions.githubusercontent.com";
 const BUNDLE: &str = vector!("sigstore.dsse.sigstore.json");
-const ROOT: &str = vector!("sigstore.trusted_root.json");
+pub(crate) const ROOT: &str = vector!("sigstore.trusted_root.json");
 
 fn workflow(root: &str, identity: &str, issuer: &str) -> TrustedSigner {
     TrustedSigner::keyless(Arc::new(SigstoreRoot::parse(root).unwrap()), identity, issuer)
