@@ -5,7 +5,6 @@ import argparse
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import tempfile
@@ -84,15 +83,11 @@ def by_cisco(program, folder):
 
 
 def by_skilltotal(program, folder):
-    return each(folder, lambda skill: severe_json(run([program, "scan", str(skill), "--format", "json"]).stdout))
+    return each(folder, lambda skill: severe_json(run([program, "scan", str(skill), "--json"]).stdout))
 
 
 def by_skillguard(program, folder):
-    def judge(skill):
-        ran = run([program, "scan", str(skill), "--format", "json"])
-        return severe_json(ran.stdout) or bool(re.search(r"\b(HIGH|CRITICAL)\b", ran.stdout))
-
-    return each(folder, judge)
+    return each(folder, lambda skill: severe_json(run([program, "scan", str(skill), "--format", "json"]).stdout))
 
 
 PEERS = {"cisco": by_cisco, "skilltotal": by_skilltotal, "skillguard": by_skillguard}

@@ -1,11 +1,12 @@
 //! Checks that texts and patterns cannot express. Their words are in the files of rules, too.
 
-use std::{collections::HashSet, ops::Range};
+use std::{collections::HashSet, ops::Range, sync::LazyLock};
 
 use crate::{
     Encoding, Evidence, RuleSet, ScanReport, SkillFiles, Usage,
     file_kind::FileKind,
     matching::{evidence_at, finding, shortened},
+    pattern::Pattern,
     scanner::{ScannedFile, SkillParts},
     text::{
         fold::{HiddenKind, look_alike},
@@ -21,6 +22,17 @@ const MOST_LINKS: usize = 3;
 
 /// How many spaces in a line do.
 const MANY_SPACES: usize = 400;
+
+/// How many characters without width, one after the other, spell something: two letters in bits.
+const ZERO_WIDTH_BITS: usize = 16;
+
+/// Code that runs something else.
+static RUNS: LazyLock<Pattern> = LazyLock::new(|| {
+    Pattern::fixed(concat!(
+        r"(?i)\b(?:eval|exec|execSync|system|popen|Popen|spawn|__import__|require|iex)\s*\(|",
+        r"\b(?:curl|wget|base64|nc|powershell)\b|\|\s*(?:ba|z)?sh\b"
+    ))
+});
 
 pub(crate) fn apply(
     parts: &SkillParts<'_>,
@@ -83,7 +95,8 @@ impl Checks<'_, '_> {
         for evidence in tags.into_iter().chain(selectors) {
             self.report("hidden/invisible-text", vec![evidence]);
         }
-        if long >= 3 || dividing >= 5 {
+        let spells_bits = zero_width.iter().any(|run| run.count >= ZERO_WIDTH_BITS);
+        if long >= 3 || dividing >= 5 || spells_bits {
             self.report("hidden/zero-width-text", first_zero.into_iter().collect());
         } else if !zero_width.is_empty() {
             self.report("hidden/zero-width-characters", first_zero.into_iter().collect());
@@ -114,7 +127,7 @@ impl Checks<'_, '_> {
         }
     }
 
-    /// Files whose bytes are not what their name says, or that nobody can read.
+    /// Files whose bytes are not what their name says, or that cannot be read.
     fn bytes(&mut self, index: usize) {
         let file = &self.parts.files[index];
         let kind = FileKind::of(file.bytes);
@@ -179,8 +192,10 @@ impl Checks<'_, '_> {
             at += line.len();
         }
         if let Some(place) = place {
+            let runs = file.role == FileRole::Script && RUNS.is_match(&file.text[place.clone()]);
+            let rule = if runs { "hidden/code-out-of-sight" } else { "hidden/pushed-out-of-sight" };
             let evidence = self.at(index, place);
-            self.report("hidden/pushed-out-of-sight", vec![evidence]);
+            self.report(rule, vec![evidence]);
         }
     }
 

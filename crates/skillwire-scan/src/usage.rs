@@ -39,7 +39,7 @@ pub(crate) fn is_forbidden(before: &str) -> bool {
     FORBIDDEN.is_match(&before[start..])
 }
 
-/// Hosts that nobody is meant to reach.
+/// Hosts of examples, which are not meant to be reached.
 static PLACEHOLDER: LazyLock<Pattern> = LazyLock::new(|| {
     Pattern::fixed(concat!(
         r"(?i)^(?:[^@/]*@)?(?:",

@@ -21,8 +21,19 @@ const MOST_LOOKS: usize = 400_000;
 const MOST_CHUNKS: usize = 400;
 
 /// Methods that put their arguments into their object.
-const ADDS: [&str; 9] =
-    ["append", "update", "extend", "add", "push", "write", "write_text", "set", "setdefault"];
+const ADDS: [&str; 11] = [
+    "append",
+    "update",
+    "extend",
+    "add",
+    "push",
+    "write",
+    "write_text",
+    "set",
+    "setdefault",
+    "read",
+    "load",
+];
 
 /// Commands that write to a file which they are given as an argument.
 const PACKS: [&str; 8] = ["tar", "zip", "7z", "cp", "mv", "gpg", "openssl", "tee"];
