@@ -13,7 +13,7 @@ use crate::{
     api::{self, ApiState},
     auth::{Authenticator, LocalOperator},
     service::HubService,
-    serving::{Replica, ServingOptions, StartError},
+    serving::{ReadLog, Replica, ServingOptions, StartError},
     upload::Uploads,
 };
 
@@ -25,26 +25,37 @@ pub struct HubIdentity {
     pub name: String,
     /// The audience that tokens of CI must name.
     pub audience: String,
+    /// Issuers of tokens that may be on a private network or without TLS. Others must be on the public
+    /// internet, so that the owner of a namespace cannot make the hub send requests into its network.
+    pub private_issuers: Vec<String>,
 }
 
 impl HubIdentity {
     /// Names a hub; tokens of CI must name the audience.
     pub fn new(name: impl Into<String>, audience: impl Into<String>) -> Self {
-        Self { name: name.into(), audience: audience.into() }
+        Self { name: name.into(), audience: audience.into(), private_issuers: Vec::new() }
+    }
+
+    /// Names issuers that may be on a private network or without TLS.
+    #[must_use]
+    pub fn private_issuers(mut self, issuers: impl IntoIterator<Item = String>) -> Self {
+        self.private_issuers.extend(issuers);
+        self
     }
 }
 
 /// The API of a hub for a program that has access to the hub's own files.
 ///
 /// It is the API that clients use over HTTP, called without a network. Its caller is the operator, who
-/// may do everything: whoever can open the files could change them anyway.
+/// may do everything: a user who can open the files could change them anyway.
 #[derive(Debug, Clone)]
 pub struct LocalApi(Router);
 
 impl LocalApi {
     /// Makes the API of a store; nothing is served.
     pub fn new(store: HubStore, identity: HubIdentity) -> Self {
-        Self(api::router(state(store, identity, None)))
+        let options = ServingOptions::default();
+        Self(api::router(state(store, identity, None, &options)))
     }
 
     /// Answers one request.
@@ -76,26 +87,47 @@ pub async fn start(
     identity: HubIdentity,
     options: ServingOptions,
 ) -> Result<(HubService, Following), StartError> {
-    let replica = Replica::start(store.clone(), options).await?;
+    let replica = Replica::start(store.clone(), options.clone()).await?;
     let latest = replica.latest();
-    let api = api::router(state(store, identity, Some(Arc::clone(&replica))));
-    let service = HubService::new(Arc::clone(&replica), latest.http().clone(), api);
+    let api = api::router(state(store, identity, Some(Arc::clone(&replica)), &options));
+    let resource = options.protected(api::ROOT);
+    let service = HubService::new(Arc::clone(&replica), latest.http().clone(), api, resource);
     let skills = latest.skills().count();
-    let task = tokio::spawn(async move { replica.follow().await });
-    Ok((service, Following { task, skills }))
+    let reads = Arc::clone(replica.reads());
+    let written = Arc::clone(&reads);
+    let task = tokio::spawn(async move {
+        tokio::join!(replica.follow(), written.write_for_ever());
+    });
+    Ok((service, Following { task, reads, skills }))
 }
 
 /// The task that follows the database; dropping this ends it.
-#[derive(Debug)]
 pub struct Following {
     task: tokio::task::JoinHandle<()>,
+    reads: Arc<ReadLog>,
     skills: usize,
+}
+
+impl std::fmt::Debug for Following {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Following").field("skills", &self.skills).finish_non_exhaustive()
+    }
 }
 
 impl Following {
     /// How many skills the channel `latest` had at the start.
     pub fn skills(&self) -> usize {
         self.skills
+    }
+
+    /// Ends the task, and writes the reads that were not written yet.
+    pub async fn stop(self) {
+        let quiet = self.reads.between_writes().await;
+        self.task.abort();
+        drop(quiet);
+        if let Err(error) = self.reads.flush().await {
+            tracing::warn!(%error, "the last reads could not be written to the audit log");
+        }
     }
 }
 
@@ -105,8 +137,17 @@ impl Drop for Following {
     }
 }
 
-fn state(store: HubStore, identity: HubIdentity, replica: Option<Arc<Replica>>) -> Arc<ApiState> {
-    let HubIdentity { name, audience } = identity;
-    let authenticator = Authenticator::new(store.clone(), audience);
-    Arc::new(ApiState { store, replica, authenticator, uploads: Uploads::default(), name })
+fn state(
+    store: HubStore,
+    identity: HubIdentity,
+    replica: Option<Arc<Replica>>,
+    options: &ServingOptions,
+) -> Arc<ApiState> {
+    let HubIdentity { name, audience, private_issuers } = identity;
+    let resource = options.protected(api::ROOT);
+    let access = options.access.clone();
+    let authenticator =
+        Authenticator::new(store.clone(), audience, private_issuers, access, resource);
+    let signer = options.signer.clone();
+    Arc::new(ApiState { store, replica, authenticator, uploads: Uploads::default(), name, signer })
 }

@@ -25,16 +25,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod access;
 pub mod api;
 mod auth;
 mod diff;
 mod hub;
 mod service;
 mod serving;
+mod signing;
+mod trial;
 mod upload;
 
 pub use self::{
+    access::{AccessHandle, HubAccess},
     hub::{Following, HubIdentity, LocalApi, start},
     service::HubService,
-    serving::{MakeOffers, ServingOptions, StartError},
+    serving::{InvalidRecordedReads, MakeOffers, RecordedReads, ServingOptions, StartError},
+    signing::DecisionSigner,
+    trial::{Explained, PolicyChange, PolicyComparison, compare, explain, named_caller},
+    upload::upload_of,
 };

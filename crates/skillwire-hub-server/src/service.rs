@@ -7,10 +7,16 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use skillwire_server::http::{ENDPOINT, HttpHandler, HttpService, ResponseBody};
+use skillwire_server::http::{ENDPOINT, HttpHandler, HttpService, ProtectedResource, ResponseBody};
 use tower_service::Service as _;
 
-use crate::{api, serving::Replica};
+use crate::{
+    api,
+    serving::{Replica, StartError},
+};
+
+/// The path of the documents that say where clients get tokens; the path of a mount follows.
+const PROTECTED: &str = "/.well-known/oauth-protected-resource";
 
 /// The path of the channels that clients name.
 const CHANNELS: &str = "/mcp/c/";
@@ -22,11 +28,41 @@ pub struct HubService {
     /// The service of the channel `latest`, which always exists.
     latest: HttpService,
     api: Router,
+    /// The API, for clients that need a token.
+    api_resource: ProtectedResource,
 }
 
 impl HubService {
-    pub(crate) fn new(replica: Arc<Replica>, latest: HttpService, api: Router) -> Self {
-        Self { replica, latest, api }
+    pub(crate) fn new(
+        replica: Arc<Replica>,
+        latest: HttpService,
+        api: Router,
+        api_resource: ProtectedResource,
+    ) -> Self {
+        Self { replica, latest, api, api_resource }
+    }
+
+    /// Looks at the configuration about callers again; what it allows is shown before this returns.
+    pub async fn reload_access(&self) -> Result<(), StartError> {
+        self.replica.reload_access().await
+    }
+
+    /// Signs what is served with the keys of now.
+    pub async fn reload_keys(&self) -> Result<(), StartError> {
+        self.replica.reload_keys().await
+    }
+
+    /// Says where clients get tokens for a mount (RFC 9728).
+    fn protected_resource(&self, request: &Request<Incoming>) -> Response<ResponseBody> {
+        let path = request.uri().path().strip_prefix(PROTECTED).unwrap_or_default();
+        if path.starts_with(api::ROOT) {
+            return self.latest.describe(&self.api_resource, request);
+        }
+        let channel = path.strip_prefix(CHANNELS).and_then(|name| self.replica.channel(name));
+        match channel {
+            Some(channel) => channel.http().protected_resource(request),
+            None => self.latest.protected_resource(request),
+        }
     }
 
     async fn mcp(&self, request: Request<Incoming>) -> Response<ResponseBody> {
@@ -42,12 +78,19 @@ impl HubService {
     }
 
     async fn api(&self, request: Request<Incoming>) -> Response<ResponseBody> {
+        let headers = request.headers().clone();
         let mut router = self.api.clone();
         let response = match router.call(request.map(axum::body::Body::new)).await {
             Ok(response) => response,
             Err(never) => match never {},
         };
-        let (head, body) = response.into_parts();
+        let (mut head, body) = response.into_parts();
+        if head.status == StatusCode::UNAUTHORIZED {
+            let sent = headers.contains_key(header::AUTHORIZATION).then_some("invalid_token");
+            let challenge = self.api_resource.challenge(&headers, sent);
+            let challenge = challenge.unwrap_or(HeaderValue::from_static("Bearer"));
+            head.headers.insert(header::WWW_AUTHENTICATE, challenge);
+        }
         // Answers of the API are made in memory, so that collecting one does not wait.
         let body =
             body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
@@ -77,6 +120,9 @@ impl HttpHandler for HubService {
         let path = request.uri().path();
         if path.starts_with(api::ROOT) {
             return Box::pin(self.api(request)).await;
+        }
+        if path.starts_with(PROTECTED) {
+            return self.protected_resource(&request);
         }
         match path {
             "/healthz" => return plain(StatusCode::OK, "ok\n"),

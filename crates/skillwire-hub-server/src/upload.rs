@@ -9,6 +9,8 @@ use http::{HeaderMap, header};
 use sha2::{Digest as _, Sha256};
 use skillwire_archive::{ArchiveFormat, ArchiveLimits, unpack};
 use skillwire_core::{Digest, Frontmatter, RelPath, SkillName, limits};
+use skillwire_hub::SkillId;
+use skillwire_hub_store::{Upload, UploadedFile};
 use skillwire_source::inspect_files;
 use tokio::{
     sync::Semaphore,
@@ -116,6 +118,18 @@ pub(crate) struct CheckedSkill {
     pub(crate) declared: Option<String>,
 }
 
+/// Makes an upload from the files of a skill, checked as the API checks them.
+///
+/// It is for programs that publish into the store themselves, such as many skills at once.
+pub fn upload_of(skill: SkillId, files: Vec<(RelPath, Bytes)>) -> Result<Upload, Problem> {
+    let CheckedSkill { files, entry, declared } = check_files(files, &skill.name)?;
+    let uploaded =
+        files.into_iter().map(|(path, bytes)| UploadedFile { path, bytes, claimed: None });
+    Ok(Upload::new(skill, uploaded.collect())
+        .with_declared_version(declared)
+        .with_entry(entry.to_text()))
+}
+
 /// Opens an archive and checks that it holds one skill with this name.
 pub(crate) fn check(archive: &[u8], name: &SkillName) -> Result<CheckedSkill, Problem> {
     let format = ArchiveFormat::sniff(archive).ok_or_else(|| {
@@ -126,8 +140,13 @@ pub(crate) fn check(archive: &[u8], name: &SkillName) -> Result<CheckedSkill, Pr
             .because(format!("The archive cannot be used: {refused}."))
             .coded(refused.reason().code())
     })?;
-    let mut files: Vec<(RelPath, Bytes)> =
-        unpacked.into_iter().map(|file| (file.path, Bytes::from(file.bytes))).collect();
+    check_files(unpacked.into_iter().map(|file| (file.path, file.bytes.into())).collect(), name)
+}
+
+fn check_files(
+    mut files: Vec<(RelPath, Bytes)>,
+    name: &SkillName,
+) -> Result<CheckedSkill, Problem> {
     files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     let frontmatter = checked_frontmatter(&files, name)?;
     let metadata = frontmatter.fields().get("metadata");

@@ -1,5 +1,7 @@
 //! The audit log: searching, recording reads, and checking its chain.
 
+use std::collections::BTreeMap;
+
 use skillwire_core::ContentId;
 use skillwire_hub::{
     Action, AuditAction, AuditEntry, AuditFilter, BrokenChain, Caller, ChainHash, Commitment,
@@ -21,7 +23,7 @@ macro_rules! audit_columns {
     };
 }
 
-/// One read of a file, to be recorded.
+/// Reads of one content by one caller within a moment, to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadRecord {
     /// Who read.
@@ -30,8 +32,8 @@ pub struct ReadRecord {
     pub target: String,
     /// The content it belongs to.
     pub content: ContentId,
-    /// The path of the file.
-    pub path: String,
+    /// The files that were read, and how often.
+    pub files: BTreeMap<String, u64>,
 }
 
 impl HubStore {
@@ -84,25 +86,30 @@ impl HubStore {
         }))
     }
 
-    /// Records reads in one transaction. Servers collect some before they call this.
-    pub async fn record_reads(&self, reads: &[ReadRecord]) -> Result<(), StoreError> {
-        if reads.is_empty() {
+    /// Records reads in one transaction, and how many others could not be recorded. Servers collect some
+    /// before they call this.
+    pub async fn record_reads(&self, reads: &[ReadRecord], lost: u64) -> Result<(), StoreError> {
+        if reads.is_empty() && lost == 0 {
             return Ok(());
         }
-        let mut tx = self.begin_write(&crate::hub_subject()?).await?;
-        let result = async {
-            for read in reads {
-                let entry = NewAuditEntry {
-                    action: AuditAction::Read,
-                    target: read.target.clone(),
-                    content: Some(read.content),
-                    details: serde_json::json!({"path": read.path}).to_string(),
-                };
-                tx.audit_as(&read.actor, entry).await?;
-            }
-            Ok(())
-        }
-        .await;
+        let hub = crate::hub_subject()?;
+        let entry = |target: &str, content, details: serde_json::Value| NewAuditEntry {
+            action: AuditAction::Read,
+            target: target.to_owned(),
+            content,
+            details: details.to_string(),
+        };
+        let recorded = reads.iter().map(|read| {
+            let details = serde_json::json!({"files": read.files});
+            (read.actor.as_str(), entry(&read.target, Some(read.content), details))
+        });
+        // The log itself says where it is incomplete.
+        let missing = (lost > 0).then(|| {
+            let details = serde_json::json!({"not_recorded": lost});
+            (hub.as_str(), entry("*", None, details))
+        });
+        let mut tx = self.begin_write(&hub).await?;
+        let result = tx.audit_all(recorded.chain(missing)).await;
         tx.finish(result).await
     }
 

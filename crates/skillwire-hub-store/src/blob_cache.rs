@@ -8,12 +8,16 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use bytes::Bytes;
 use skillwire_core::Digest;
 
 use crate::{error::StoreError, garbage::digest_of};
+
+/// A file that is being written has its name within this time.
+const STAGED_FOR: Duration = Duration::from_hours(1);
 
 /// A bounded folder of blobs. Clones share it.
 #[derive(Clone)]
@@ -52,7 +56,8 @@ impl CacheContents {
     /// Takes out what was not used for the longest time, until the rest fits.
     fn shrink_to(&mut self, limit: u64) -> Vec<Digest> {
         let mut removed = Vec::new();
-        while self.bytes > limit {
+        // Empty blobs count nothing, and go when everything goes.
+        while self.bytes > limit || (limit == 0 && !self.by_use.is_empty()) {
             let Some((_, digest)) = self.by_use.first_key_value() else { break };
             let digest = *digest;
             self.remove(&digest);
@@ -74,9 +79,12 @@ impl BlobCache {
             let size = entry.metadata().map_err(failed)?.len();
             match name.to_str().and_then(|name| digest_of(name).ok()) {
                 Some(digest) => contents.touch(digest, size),
-                // What a crash left of a write.
+                // What a crash left of a write; a younger one may be of another replica.
                 None if name.to_string_lossy().starts_with("new-") => {
-                    fs::remove_file(entry.path()).map_err(failed)?;
+                    let written = entry.metadata().and_then(|it| it.modified()).map_err(failed)?;
+                    if written.elapsed().is_ok_and(|age| age > STAGED_FOR) {
+                        fs::remove_file(entry.path()).map_err(failed)?;
+                    }
                 }
                 None => {}
             }
@@ -149,14 +157,20 @@ impl BlobCache {
         };
         self.delete_files(&known);
     }
+
+    /// Deletes every blob. Blocks.
+    pub(crate) fn forget_all(&self) {
+        let known: Vec<Digest> = self.lock().shrink_to(0);
+        self.delete_files(&known);
+    }
 }
 
-/// A name that no other thread of this process writes to.
+/// A name that no other thread and no other process writes to.
 fn tempfile_in(folder: &Path, digest: &Digest) -> PathBuf {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    folder.join(format!("new-{number}-{}", &digest.hex()[..8]))
+    let (number, process) = (NEXT.fetch_add(1, Ordering::Relaxed), std::process::id());
+    folder.join(format!("new-{process}-{number}-{}", &digest.hex()[..8]))
 }
 
 #[cfg(test)]
@@ -206,7 +220,8 @@ mod tests {
             let (digest, bytes) = blob(number);
             cache.keep(&digest, &bytes);
         }
-        fs::write(folder.path().join("new-7-abc"), "torn").unwrap();
+        let torn = fs::File::create(folder.path().join("new-7-abc")).unwrap();
+        torn.set_modified(std::time::SystemTime::now() - 2 * STAGED_FOR).unwrap();
         let cache = BlobCache::open(folder.path(), 250).unwrap();
         let kept = (1..=4).filter(|number| cache.get(&blob(*number).0).is_some()).count();
         assert_eq!((kept, fs::read_dir(folder.path()).unwrap().count()), (2, 2));

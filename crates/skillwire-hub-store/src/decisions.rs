@@ -20,6 +20,7 @@ macro_rules! decision_columns {
         "id, content, place, verdict, decided_by, at, reason, until_at, findings"
     };
 }
+pub(crate) use decision_columns;
 
 impl HubStore {
     /// Records a decision about content of an upstream. Decisions about versions of the hub come from
@@ -48,7 +49,7 @@ impl HubStore {
             " FROM decisions WHERE content = $1 AND place = $2 ORDER BY id DESC LIMIT 1"
         );
         let row = self.database().row(select, args![content.to_string(), place]).await?;
-        let decision = row.map(|row| decision_of(&row)).transpose()?;
+        let decision = row.map(|row| decision_of(&row, 0)).transpose()?;
         Ok(decision.map(|(_, decision)| decision).filter(|decision| decision.holds(self.now())))
     }
 
@@ -71,7 +72,7 @@ impl HubStore {
         );
         let limit = i64::from(page.limit()) + 1;
         let rows = self.database().rows(select, args![place, before, limit]).await?;
-        let items = rows.iter().map(decision_of).collect::<Result<_, _>>()?;
+        let items = rows.iter().map(|row| decision_of(row, 0)).collect::<Result<_, _>>()?;
         let page = Page::cut(items, page.limit(), |(id, _): &(i64, Decision)| {
             Cursor::new("decisions", &[&id.to_string()])
         });
@@ -115,21 +116,22 @@ pub(crate) async fn insert_decision(
     tx.announce(HubChange::Decided { content, place }).await
 }
 
-fn decision_of(row: &Row) -> Result<(i64, Decision), StoreError> {
-    let verdict = match row.text(3)?.as_str() {
+/// Reads the columns of `decision_columns!`, which begin at `first`.
+pub(crate) fn decision_of(row: &Row, first: usize) -> Result<(i64, Decision), StoreError> {
+    let verdict = match row.text(first + 3)?.as_str() {
         "approve" => Verdict::Approve,
         "reject" => Verdict::Reject,
         other => return Err(StoreError::corrupt(format!("the verdict `{other}`"))),
     };
     let decision = Decision {
-        content: row.parsed(1, "content")?,
-        place: row.text(2)?,
+        content: row.parsed(first + 1, "content")?,
+        place: row.text(first + 2)?,
         verdict,
-        by: subject_of(row, 4)?,
-        at: time_of(row, 5)?,
-        reason: row.text(6)?,
-        until: optional_time_of(row, 7)?,
-        open_findings: from_json(&row.text(8)?, "findings")?,
+        by: subject_of(row, first + 4)?,
+        at: time_of(row, first + 5)?,
+        reason: row.text(first + 6)?,
+        until: optional_time_of(row, first + 7)?,
+        open_findings: from_json(&row.text(first + 8)?, "findings")?,
     };
-    Ok((row.int(0)?, decision))
+    Ok((row.int(first)?, decision))
 }

@@ -1,4 +1,4 @@
-//! Deleting blobs that no version names, and checking those that versions name.
+//! Deleting blobs that no version and no offer names, and checking those that one names.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ const BATCH: usize = 32;
 
 /// Which blobs are garbage.
 ///
-/// A publication writes a row for each of its blobs with the time, then the blobs, then the version that
-/// names them. Garbage is what no version names and what no publication touched within `grace`, which
+/// A publication writes a row for each of its blobs with the time, then the blobs, then the version or offer
+/// that names them. Garbage is what neither names and what no publication touched within `grace`, which
 /// must be longer than any upload takes. Blobs are deleted while the lock of all writers is held, so
 /// that no publication can touch one in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +88,7 @@ impl HubStore {
             let select = "SELECT b.digest, b.size, b.touched_at FROM blobs b
                 WHERE b.touched_at < $1 AND (b.touched_at, b.digest) > ($2, $3)
                 AND NOT EXISTS (SELECT 1 FROM version_blobs v WHERE v.digest = b.digest)
+                AND NOT EXISTS (SELECT 1 FROM offer_blobs o WHERE o.digest = b.digest)
                 ORDER BY b.touched_at, b.digest LIMIT $4";
             let batch = i64::try_from(BATCH).unwrap_or(32);
             let values = args![before, after.0, &after.1, batch];
@@ -122,7 +123,8 @@ impl HubStore {
         let mut report = GcReport::default();
         let mut garbage = Vec::new();
         let check = "SELECT b.digest, b.size FROM blobs b WHERE b.digest = $1 AND b.touched_at < $2
-            AND NOT EXISTS (SELECT 1 FROM version_blobs v WHERE v.digest = b.digest)";
+            AND NOT EXISTS (SELECT 1 FROM version_blobs v WHERE v.digest = b.digest)
+            AND NOT EXISTS (SELECT 1 FROM offer_blobs o WHERE o.digest = b.digest)";
         for row in candidates {
             let hex = row.text(0)?;
             if let Some(row) = tx.tx().row(check, args![&hex, before]).await? {
@@ -171,7 +173,8 @@ impl HubStore {
     /// Returns up to 200 blobs after one that versions name, with their sizes, in order.
     pub(crate) async fn named_blobs(&self, after: &str) -> Result<Vec<(Digest, u64)>, StoreError> {
         let select = "SELECT b.digest, b.size FROM blobs b WHERE b.digest > $1
-            AND EXISTS (SELECT 1 FROM version_blobs v WHERE v.digest = b.digest)
+            AND (EXISTS (SELECT 1 FROM version_blobs v WHERE v.digest = b.digest)
+                OR EXISTS (SELECT 1 FROM offer_blobs o WHERE o.digest = b.digest))
             ORDER BY b.digest LIMIT 200";
         let rows = self.database().rows(select, args![after]).await?;
         rows.iter().map(|row| Ok((digest_of(&row.text(0)?)?, row.count(1)?))).collect()

@@ -45,6 +45,7 @@ mod jobs;
 mod lifecycle;
 mod listing;
 mod namespaces;
+mod offers;
 mod options;
 mod outbox;
 mod publish;
@@ -56,6 +57,7 @@ mod store;
 mod tables;
 mod tokens;
 mod transfer;
+mod upstreams;
 
 use skillwire_hub::Subject;
 
@@ -67,12 +69,14 @@ pub use self::{
     lifecycle::TransitionNote,
     listing::{ChannelPointer, ServedVersion, SkillSummary},
     namespaces::{NamespaceChange, NewNamespace},
+    offers::{NewOffer, OfferDecision, OfferRecord},
     options::{BlobLocation, Clock, DatabaseLocation, S3Location, StoreOptions},
-    outbox::{Followed, Follower, OutboxPage},
+    outbox::{ChangeHints, OutboxPage},
     publish::{Published, Upload, UploadedFile},
     store::HubStore,
     tokens::NewToken,
     transfer::TransferReport,
+    upstreams::{UpstreamChange, UpstreamRecord},
 };
 
 /// The subject in whose name the hub itself acts.

@@ -297,6 +297,22 @@ impl HubStore {
         Ok(pinned.filter(|version| version.state.is_readable()))
     }
 
+    /// Lists the versions that have a content and whose files may be served, at most a hundred.
+    pub async fn versions_with(
+        &self,
+        content: &ContentId,
+    ) -> Result<Vec<ServedVersion>, StoreError> {
+        let select = concat!(
+            "SELECT ",
+            served_columns!(),
+            " FROM versions v JOIN skills s ON s.key = v.skill
+            WHERE v.content = $1 AND v.purged = 0 ORDER BY v.key LIMIT 100"
+        );
+        let rows = self.database().rows(select, args![content.to_string()]).await?;
+        let versions: Result<Vec<_>, _> = rows.iter().map(served_of).collect();
+        Ok(versions?.into_iter().filter(|version| version.state.is_served()).collect())
+    }
+
     /// Lists the names of all channels that any skill has.
     pub async fn channel_names(&self) -> Result<Vec<ChannelName>, StoreError> {
         let select = "SELECT DISTINCT name FROM channels ORDER BY name";
@@ -315,6 +331,12 @@ impl HubStore {
             }
         }
         read
+    }
+
+    /// Reads a stored file without waiting, if it is in a folder of this machine and in the memory of its
+    /// kernel. The caller compares the bytes with the digest.
+    pub fn read_blob_now(&self, digest: &Digest, size: u64) -> Option<Bytes> {
+        self.blobs().read_now(digest, size)
     }
 
     /// Records that a blob is damaged; once, not for every read of it.

@@ -86,18 +86,8 @@ impl HubStore {
             if load_namespace(tx.tx(), &new.name).await?.is_some() {
                 return Err(Refusal::NamespaceTaken(new.name.clone()).into());
             }
-            let insert =
-                "INSERT INTO namespaces (name, protected, review, quotas, skills, versions,
-                bytes, created_at, created_by) VALUES ($1, $2, $3, $4, 0, 0, 0, $5, $6)";
-            let values = args![
-                new.name.as_str(),
-                new.protected,
-                review_text(new.review),
-                to_json(&new.quotas)?,
-                tx.now.as_millis(),
-                caller.subject.as_str(),
-            ];
-            tx.execute(insert, values).await?;
+            let NewNamespace { name, protected, review, quotas, .. } = &new;
+            insert_namespace(&mut tx, name, *protected, *review, quotas).await?;
             insert_grant(&mut tx, &new.name, &new.owner, Role::Owner).await?;
             let details = serde_json::json!({"owner": new.owner, "protected": new.protected,
                 "review": new.review, "quotas": new.quotas});
@@ -402,7 +392,29 @@ async fn reload(tx: &mut Tx, name: &NamespaceName) -> Result<Namespace, StoreErr
     Ok(namespace.ok_or_else(|| Refusal::UnknownNamespace(name.clone()))?)
 }
 
-async fn insert_grant(
+/// Writes the row of a namespace, made by the caller of the transaction.
+pub(crate) async fn insert_namespace(
+    tx: &mut WriteTx,
+    name: &NamespaceName,
+    protected: bool,
+    review: ReviewPolicy,
+    quotas: &Quotas,
+) -> Result<(), StoreError> {
+    let insert = "INSERT INTO namespaces (name, protected, review, quotas, skills, versions,
+        bytes, created_at, created_by) VALUES ($1, $2, $3, $4, 0, 0, 0, $5, $6)";
+    let values = args![
+        name.as_str(),
+        protected,
+        review_text(review),
+        to_json(quotas)?,
+        tx.now.as_millis(),
+        tx.actor(),
+    ];
+    tx.execute(insert, values).await?;
+    Ok(())
+}
+
+pub(crate) async fn insert_grant(
     tx: &mut WriteTx,
     namespace: &NamespaceName,
     subject: &Subject,

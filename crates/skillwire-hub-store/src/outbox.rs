@@ -21,6 +21,9 @@ use crate::{
 /// The most events that are read at once.
 const MAX_EVENTS: u32 = 1_000;
 
+/// How long connecting the listener may hold up polling.
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// Events after a number, and how far the hub is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboxPage {
@@ -62,15 +65,28 @@ impl HubStore {
         Ok(OutboxPage { events, head, gap })
     }
 
-    /// Follows the events after a number.
-    pub async fn follow(&self, after: u64) -> Result<Follower, StoreError> {
-        let hints = match &self.database().pools {
-            Pools::Sqlite { .. } => Hints::Process(self.inner.committed.subscribe()),
-            Pools::Postgres(_) => Hints::Postgres(None),
+    /// Returns what tells a replica of commits before it polls again.
+    pub async fn hints(&self) -> ChangeHints {
+        let source = match &self.database().pools {
+            Pools::Sqlite { .. } => HintSource::Process(self.inner.committed.subscribe()),
+            Pools::Postgres(_) => HintSource::Postgres(None),
         };
-        let mut follower = Follower { store: self.clone(), after, hints };
-        follower.listen().await;
-        Ok(follower)
+        let mut hints = ChangeHints { store: self.clone(), source };
+        hints.listen().await;
+        hints
+    }
+
+    /// Deletes the files of erased versions from the cache of this replica; `None` if it is not known which
+    /// versions were erased.
+    pub async fn forget_erased(&self, events: Option<&[OutboxEvent]>) -> Result<(), StoreError> {
+        let Some(events) = events else { return self.blobs().forget_all_cached().await };
+        for event in events {
+            if let HubChange::VersionPurged { blobs, .. } = &event.change {
+                let digests = blobs.iter().filter_map(|hex| digest_of(hex).ok()).collect();
+                self.blobs().forget_cached(digests).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Deletes events that are older than the newest `keep`. Followers that are further behind see a gap.
@@ -83,120 +99,58 @@ impl HubStore {
     }
 }
 
-/// What a follower found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Followed {
-    /// Events, in order and without a gap.
-    Events(Vec<OutboxEvent>),
-    /// Nothing happened while it waited.
-    Nothing,
-    /// Events are missing. The replica loads everything again and resumes at `head`.
-    Gap {
-        /// The number of the last event, read before anything is loaded again.
-        head: u64,
-    },
+/// Tells a replica to look for changes before its interval of polling ends.
+///
+/// A hint may be lost or come twice. What a replica applies is what [`HubStore::outbox_after`] returns.
+pub struct ChangeHints {
+    store: HubStore,
+    source: HintSource,
 }
 
-/// What tells a follower to look sooner.
-enum Hints {
+enum HintSource {
     /// Commits of this process. SQLite has no other way, and other processes are seen by polling.
     Process(watch::Receiver<u64>),
     /// `NOTIFY` of PostgreSQL; not connected until it is needed, and again after it broke.
     Postgres(Option<PgListener>),
 }
 
-/// Follows the events of a hub from a number on.
-pub struct Follower {
-    store: HubStore,
-    after: u64,
-    hints: Hints,
-}
-
-impl Follower {
-    /// Returns the number of the last event that was returned.
-    pub fn position(&self) -> u64 {
-        self.after
-    }
-
-    /// Goes on after a number, when everything was loaded again.
-    pub fn resume(&mut self, after: u64) {
-        self.after = after;
-    }
-
-    /// Returns the next events, or waits for a hint or until `wait` has passed, and looks once more.
+impl ChangeHints {
+    /// Waits for a hint, or until the time has passed.
     ///
-    /// A caller calls this in a loop; `wait` is its interval of polling.
-    pub async fn next(&mut self, wait: Duration) -> Result<Followed, StoreError> {
-        let deadline = Instant::now() + wait;
-        // Listening begins before looking, so that no commit falls in between.
+    /// A commit between two calls is a hint for the second one, so that none falls in between.
+    pub async fn wait(&mut self, at_most: Duration) {
+        let deadline = Instant::now() + at_most;
         self.listen().await;
-        match self.look().await? {
-            Followed::Nothing => {}
-            found => return Ok(found),
-        }
-        self.wait_until(deadline).await;
-        self.look().await
-    }
-
-    async fn look(&mut self) -> Result<Followed, StoreError> {
-        let page = self.store.outbox_after(self.after, MAX_EVENTS).await?;
-        if page.gap {
-            return Ok(Followed::Gap { head: page.head });
-        }
-        match page.events.last() {
-            None => Ok(Followed::Nothing),
-            Some(last) => {
-                self.after = last.number;
-                self.forget_purged(&page.events).await?;
-                Ok(Followed::Events(page.events))
+        match &mut self.source {
+            HintSource::Process(committed) => {
+                let _ = tokio::time::timeout_at(deadline, committed.changed()).await;
             }
-        }
-    }
-
-    /// Deletes erased files from the cache of this replica.
-    async fn forget_purged(&self, events: &[OutboxEvent]) -> Result<(), StoreError> {
-        for event in events {
-            if let HubChange::VersionPurged { blobs, .. } = &event.change {
-                let digests = blobs.iter().filter_map(|hex| digest_of(hex).ok()).collect();
-                self.store.blobs().forget_cached(digests).await?;
+            HintSource::Postgres(Some(listener)) => {
+                let heard = tokio::time::timeout_at(deadline, listener.try_recv()).await;
+                if let Ok(Err(_) | Ok(None)) = heard {
+                    // The connection broke; the next call makes another.
+                    self.source = HintSource::Postgres(None);
+                }
             }
+            HintSource::Postgres(None) => tokio::time::sleep_until(deadline).await,
         }
-        Ok(())
     }
 
     /// Connects the listener. Without one, polling goes on.
     async fn listen(&mut self) {
-        let Hints::Postgres(listener @ None) = &mut self.hints else { return };
+        let HintSource::Postgres(listener @ None) = &mut self.source else { return };
         let Pools::Postgres(pool) = &self.store.database().pools else { return };
         let connect = async {
             let mut listener = PgListener::connect_with(pool).await?;
             listener.listen(NOTIFY_CHANNEL).await?;
             Ok::<_, sqlx::Error>(listener)
         };
-        match tokio::time::timeout(self.store.database().limit, connect).await {
+        match tokio::time::timeout(LISTEN_TIMEOUT, connect).await {
             Ok(Ok(connected)) => *listener = Some(connected),
             Ok(Err(error)) => {
                 tracing::debug!(%error, "no notices of the database; polling goes on");
             }
             Err(_) => tracing::debug!("no notices of the database in time; polling goes on"),
-        }
-    }
-
-    async fn wait_until(&mut self, deadline: Instant) {
-        match &mut self.hints {
-            Hints::Process(committed) => {
-                let after = self.after;
-                let newer = committed.wait_for(|number| *number > after);
-                let _ = tokio::time::timeout_at(deadline, newer).await;
-            }
-            Hints::Postgres(Some(listener)) => {
-                let heard = tokio::time::timeout_at(deadline, listener.try_recv()).await;
-                if let Ok(Err(_) | Ok(None)) = heard {
-                    // The connection broke; the next call makes another.
-                    self.hints = Hints::Postgres(None);
-                }
-            }
-            Hints::Postgres(None) => tokio::time::sleep_until(deadline).await,
         }
     }
 }

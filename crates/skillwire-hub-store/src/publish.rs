@@ -10,8 +10,8 @@ use semver::Version;
 use skillwire_core::{ContentId, Digest, RelPath, SKILL_FILE};
 use skillwire_hub::{
     Action, AuditAction, Caller, HubChange, NameConflict, Namespace, NewAuditEntry, Provenance,
-    Publication, PublishOutcome, Refusal, ReviewPolicy, Skill, SkillChange, SkillId, VersionFile,
-    VersionRef, VersionState, lookup_keys, similarity,
+    Publication, PublishOutcome, Refusal, ReviewPolicy, Skill, SkillChange, SkillId, Subject,
+    VersionFile, VersionRef, VersionState, lookup_keys, similarity,
 };
 
 use crate::{
@@ -20,15 +20,13 @@ use crate::{
     error::StoreError,
     records::{LoadedSkill, files_to_json, load_namespace, load_skill, skill_id_of},
     sql::{Tx, Value, args, with_rows},
-    store::{HubStore, WriteTx, number, to_json},
+    store::{HubStore, ROWS_PER_STATEMENT, WriteTx, number, to_json},
+    upstreams::require_own,
 };
 
 /// The longest entry and provenance, in bytes.
 const MAX_ENTRY_BYTES: usize = 256 << 10;
 const MAX_PROVENANCE_BYTES: usize = 8 << 10;
-
-/// Rows in one statement; PostgreSQL and SQLite take far more arguments than three times this.
-const ROWS_PER_STATEMENT: usize = 32;
 
 /// One file of an upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,23 +148,7 @@ impl CheckedUpload {
     fn new(mut upload: Upload) -> Result<Self, StoreError> {
         bounded("entry", &upload.entry, MAX_ENTRY_BYTES)?;
         bounded("provenance", &to_json(&upload.provenance)?, MAX_PROVENANCE_BYTES)?;
-        upload.files.sort_by(|one, other| one.path.cmp(&other.path));
-        let mut files = Vec::with_capacity(upload.files.len());
-        for file in &upload.files {
-            let actual = Digest::of(&file.bytes);
-            if let Some(claimed) = file.claimed.filter(|claimed| *claimed != actual) {
-                let path = file.path.as_str().to_owned();
-                return Err(Refusal::DigestDiffers { path, claimed, actual }.into());
-            }
-            let size = file.bytes.len() as u64;
-            files.push(VersionFile { path: file.path.clone(), digest: actual, size });
-        }
-        if !files.iter().any(|file| file.path.as_str() == SKILL_FILE) {
-            return Err(Refusal::NoSkillFile.into());
-        }
-        let content =
-            ContentId::of(files.iter().map(|file| (file.path.clone(), file.digest, file.size)))
-                .map_err(Refusal::NoIdentity)?;
+        let (files, content) = identify(&mut upload.files)?;
         if let Some(claimed) = upload.content.filter(|claimed| *claimed != content) {
             return Err(Refusal::ContentDiffers { claimed, actual: content }.into());
         }
@@ -174,14 +156,45 @@ impl CheckedUpload {
         Ok(Self { upload, content, files, size })
     }
 
-    /// The distinct blobs: two files with the same bytes are one.
     fn blobs(&self) -> BTreeMap<Digest, Bytes> {
-        let digests = self.files.iter().map(|file| file.digest);
-        digests.zip(self.upload.files.iter().map(|file| file.bytes.clone())).collect()
+        distinct_blobs(&self.upload.files, &self.files)
     }
 }
 
-fn bounded(what: &'static str, text: &str, limit: usize) -> Result<(), Refusal> {
+/// Sorts and hashes files, and compares them with what was claimed for them.
+pub(crate) fn identify(
+    files: &mut [UploadedFile],
+) -> Result<(Vec<VersionFile>, ContentId), Refusal> {
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    let mut hashed = Vec::with_capacity(files.len());
+    for file in files {
+        let actual = Digest::of(&file.bytes);
+        if let Some(claimed) = file.claimed.filter(|claimed| *claimed != actual) {
+            let path = file.path.as_str().to_owned();
+            return Err(Refusal::DigestDiffers { path, claimed, actual });
+        }
+        let size = file.bytes.len() as u64;
+        hashed.push(VersionFile { path: file.path.clone(), digest: actual, size });
+    }
+    if !hashed.iter().any(|file| file.path.as_str() == SKILL_FILE) {
+        return Err(Refusal::NoSkillFile);
+    }
+    let content =
+        ContentId::of(hashed.iter().map(|file| (file.path.clone(), file.digest, file.size)))
+            .map_err(Refusal::NoIdentity)?;
+    Ok((hashed, content))
+}
+
+/// The distinct blobs of files that were hashed: two files with the same bytes are one.
+pub(crate) fn distinct_blobs(
+    files: &[UploadedFile],
+    hashed: &[VersionFile],
+) -> BTreeMap<Digest, Bytes> {
+    let digests = hashed.iter().map(|file| file.digest);
+    digests.zip(files.iter().map(|file| file.bytes.clone())).collect()
+}
+
+pub(crate) fn bounded(what: &'static str, text: &str, limit: usize) -> Result<(), Refusal> {
     if text.len() > limit { Err(Refusal::BadText { what, limit }) } else { Ok(()) }
 }
 
@@ -214,7 +227,7 @@ impl HubStore {
         }
         let mut attempts = 0;
         loop {
-            self.keep_blobs(caller, upload.blobs()).await?;
+            self.keep_blobs(&caller.subject, upload.blobs()).await?;
             let mut tx = self.begin_write(&caller.subject).await?;
             let result = commit_publication(&mut tx, caller, &upload).await;
             match tx.finish(result).await {
@@ -225,15 +238,53 @@ impl HubStore {
         }
     }
 
+    /// Publishes versions of several skills at once: all of them, or none.
+    ///
+    /// Their files are written together, and one transaction names all of them. This takes a fraction of the
+    /// time that one publication after the other takes.
+    #[tracing::instrument(skip_all, fields(uploads = uploads.len()))]
+    pub async fn publish_all(
+        &self,
+        caller: &Caller,
+        uploads: Vec<Upload>,
+    ) -> Result<Vec<Published>, StoreError> {
+        let checked = blobs::blocking(move || {
+            uploads.into_iter().map(CheckedUpload::new).collect::<Result<Vec<_>, _>>()
+        });
+        let uploads = checked.await??;
+        let mut tx = self.begin_read().await?;
+        for upload in &uploads {
+            // What would be refused must not leave files behind.
+            decide(&mut tx, caller, upload).await?;
+        }
+        tx.commit().await?;
+        self.keep_blobs(&caller.subject, uploads.iter().flat_map(CheckedUpload::blobs).collect())
+            .await?;
+        let mut tx = self.begin_write(&caller.subject).await?;
+        let mut published = Vec::with_capacity(uploads.len());
+        let mut result = Ok(());
+        for upload in &uploads {
+            match commit_publication(&mut tx, caller, upload).await {
+                Ok(one) => published.push(one),
+                Err(error) => {
+                    result = Err(error);
+                    break;
+                }
+            }
+        }
+        tx.finish(result).await?;
+        Ok(published)
+    }
+
     /// Writes blobs, after a row for each of them: see [`crate::GcOptions`] for what the row is for.
     pub(crate) async fn keep_blobs(
         &self,
-        caller: &Caller,
+        publisher: &Subject,
         blobs: BTreeMap<Digest, Bytes>,
     ) -> Result<(), StoreError> {
         let rows: Vec<(String, u64)> =
             blobs.iter().map(|(digest, bytes)| (digest.hex(), bytes.len() as u64)).collect();
-        let mut tx = self.begin_write(&caller.subject).await?;
+        let mut tx = self.begin_write(publisher).await?;
         let result = touch_blobs(&mut tx, &rows).await;
         tx.finish(result).await?;
         self.blobs().put_all(blobs).await
@@ -274,6 +325,7 @@ async fn decide(
 ) -> Result<PublishPlan, StoreError> {
     let id = &upload.upload.skill;
     let namespace = allowed(caller, load_namespace(tx, &id.namespace).await?, id)?;
+    require_own(tx, &id.namespace).await?;
     namespace.quotas.check_version(upload.files.len() as u64, upload.size)?;
     let revoked = "SELECT at FROM revoked_content WHERE content = $1";
     if tx.row(revoked, args![upload.content.to_string()]).await?.is_some() {
@@ -331,7 +383,8 @@ async fn commit_publication(
     let PublishOutcome::New { version, state, changes } = plan.outcome.clone() else {
         return Ok(published(upload, &plan, None));
     };
-    require_blobs(tx.tx(), upload).await?;
+    let blobs: Vec<Digest> = upload.blobs().into_keys().collect();
+    require_blobs(tx.tx(), &blobs).await?;
     let id = &upload.upload.skill;
     let new_skill = plan.loaded.key == 0;
     if new_skill {
@@ -375,8 +428,7 @@ async fn commit_publication(
 }
 
 /// Refuses to name blobs whose rows are gone, as then the blobs may be gone too.
-async fn require_blobs(tx: &mut Tx, upload: &CheckedUpload) -> Result<(), StoreError> {
-    let digests: Vec<Digest> = upload.blobs().into_keys().collect();
+pub(crate) async fn require_blobs(tx: &mut Tx, digests: &[Digest]) -> Result<(), StoreError> {
     for chunk in digests.chunks(ROWS_PER_STATEMENT) {
         let start = "SELECT count(*) FROM blobs WHERE digest IN";
         let sql = with_rows(start, chunk.len(), 1, "");

@@ -57,7 +57,8 @@ impl HubStore {
         }
         let key = loaded.version_keys.get(&version.version).copied().unwrap_or_default();
         let mine = "SELECT m.digest FROM version_blobs m WHERE m.version = $1 AND NOT EXISTS
-            (SELECT 1 FROM version_blobs o WHERE o.digest = m.digest AND o.version <> $1)";
+            (SELECT 1 FROM version_blobs o WHERE o.digest = m.digest AND o.version <> $1)
+            AND NOT EXISTS (SELECT 1 FROM offer_blobs f WHERE f.digest = m.digest)";
         let rows = tx.tx().rows(mine, args![key]).await?;
         let blobs = rows
             .iter()
@@ -127,6 +128,7 @@ const NAMES: &[&str] = &[
     "UPDATE tokens SET created_by = $2 WHERE created_by = $1",
     "UPDATE trusted_publishers SET subject = $2 WHERE subject = $1",
     "UPDATE decisions SET decided_by = $2 WHERE decided_by = $1",
+    "UPDATE upstreams SET created_by = $2 WHERE created_by = $1",
     "UPDATE audit SET actor = $2, actor_salt = NULL WHERE actor = $1",
 ];
 

@@ -21,15 +21,24 @@ pub(crate) struct Migration {
 }
 
 /// Every migration, in order. One that was released never changes.
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    readable_from: 1,
-    sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
-    postgres: include_str!("../migrations/postgres/0001_base.sql"),
-}];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        readable_from: 1,
+        sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
+        postgres: include_str!("../migrations/postgres/0001_base.sql"),
+    },
+    Migration {
+        version: 2,
+        // An older program would collect the files of approved offers as garbage.
+        readable_from: 2,
+        sqlite: include_str!("../migrations/sqlite/0002_upstreams.sql"),
+        postgres: include_str!("../migrations/postgres/0002_upstreams.sql"),
+    },
+];
 
 /// The schema this program knows.
-pub(crate) const KNOWN_SCHEMA: i64 = 1;
+pub(crate) const KNOWN_SCHEMA: i64 = 2;
 
 const TABLE_SQLITE: &str = "CREATE TABLE IF NOT EXISTS schema_version (
     id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL, readable_from INTEGER NOT NULL)";

@@ -18,8 +18,11 @@ use crate::{
     error::StoreError,
     options::{Clock, DatabaseLocation, StoreOptions},
     schema,
-    sql::{Database, Pools, Tx, Value, args},
+    sql::{Database, Pools, Tx, Value, args, with_rows},
 };
+
+/// Rows in one statement; PostgreSQL and SQLite take far more arguments than twelve times this.
+pub(crate) const ROWS_PER_STATEMENT: usize = 32;
 
 /// The channel of PostgreSQL's `NOTIFY`.
 pub(crate) const NOTIFY_CHANNEL: &str = "skillwire_hub";
@@ -210,6 +213,11 @@ impl WriteTx {
         self.outbox
     }
 
+    /// Returns who makes the change.
+    pub(crate) fn actor(&self) -> &str {
+        &self.actor
+    }
+
     /// Appends to the audit log, in the name of the caller.
     pub(crate) async fn audit(&mut self, entry: NewAuditEntry) -> Result<(), StoreError> {
         let actor = self.actor.clone();
@@ -222,28 +230,43 @@ impl WriteTx {
         actor: &str,
         entry: NewAuditEntry,
     ) -> Result<(), StoreError> {
-        self.audit += 1;
-        let entry =
-            AuditEntry::chain(entry, self.audit, self.now, actor, random_bytes()?, self.chain);
-        self.chain = entry.hash;
-        let insert = "INSERT INTO audit (number, at, actor, actor_salt, actor_commitment, action,
-            target, content, details, details_salt, details_commitment, hash)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
-        let values = args![
-            number(entry.number),
-            entry.at.as_millis(),
-            entry.actor,
-            entry.actor_salt.map(hex),
-            entry.actor_commitment.digest().to_string(),
-            entry.action.as_str(),
-            entry.target,
-            entry.content.map(|content| content.to_string()),
-            entry.details,
-            entry.details_salt.map(hex),
-            entry.details_commitment.digest().to_string(),
-            entry.hash.digest().to_string(),
-        ];
-        self.tx.execute(insert, values).await?;
+        self.audit_all([(actor, entry)]).await
+    }
+
+    /// Appends entries to the audit log, each in the name of its actor.
+    pub(crate) async fn audit_all<'a>(
+        &mut self,
+        entries: impl IntoIterator<Item = (&'a str, NewAuditEntry)>,
+    ) -> Result<(), StoreError> {
+        const START: &str = "INSERT INTO audit (number, at, actor, actor_salt, actor_commitment,
+            action, target, content, details, details_salt, details_commitment, hash) VALUES";
+        const COLUMNS: usize = 12;
+        let mut rows = Vec::new();
+        for (actor, entry) in entries {
+            self.audit += 1;
+            let entry =
+                AuditEntry::chain(entry, self.audit, self.now, actor, random_bytes()?, self.chain);
+            self.chain = entry.hash;
+            rows.push(args![
+                number(entry.number),
+                entry.at.as_millis(),
+                entry.actor,
+                entry.actor_salt.map(hex),
+                entry.actor_commitment.digest().to_string(),
+                entry.action.as_str(),
+                entry.target,
+                entry.content.map(|content| content.to_string()),
+                entry.details,
+                entry.details_salt.map(hex),
+                entry.details_commitment.digest().to_string(),
+                entry.hash.digest().to_string(),
+            ]);
+        }
+        for chunk in rows.chunks_mut(ROWS_PER_STATEMENT) {
+            let sql = with_rows(START, COLUMNS, chunk.len(), "");
+            let values = chunk.iter_mut().flat_map(std::mem::take).collect();
+            self.tx.execute_built(sql, values).await?;
+        }
         Ok(())
     }
 

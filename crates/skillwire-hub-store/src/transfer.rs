@@ -61,6 +61,16 @@ struct TableSummary {
     sha256: String,
 }
 
+impl Manifest {
+    /// The tables of the backup that this program knows, each after those that it refers to.
+    fn known_tables(&self) -> impl Iterator<Item = (&'static Table, &TableSummary)> {
+        TABLES.iter().filter_map(|table| {
+            let summary = self.tables.iter().find(|summary| summary.name == table.name)?;
+            Some((table, summary))
+        })
+    }
+}
+
 impl HubStore {
     /// Copies the hub into a new folder. Publishing goes on meanwhile. Only for administrators.
     ///
@@ -143,7 +153,7 @@ impl HubStore {
         }
         let mut tx = self.database().begin_write().await?;
         clear_hub(&mut tx).await?;
-        for (table, summary) in TABLES.iter().zip(&manifest.tables) {
+        for (table, summary) in manifest.known_tables() {
             let path = table_path(folder, table);
             let file = File::open(&path).map_err(|source| StoreError::File { path, source })?;
             let mut batch = Vec::new();
@@ -356,19 +366,21 @@ fn read_manifest(folder: &Path) -> Result<Manifest, StoreError> {
         .map_err(|_| bad_backup(folder, "it has no `manifest.json`, so it was not finished"))?;
     let manifest: Manifest = serde_json::from_str(&text)
         .map_err(|error| bad_backup(folder, format!("its manifest cannot be read ({error})")))?;
-    if manifest.format != FORMAT || manifest.schema != KNOWN_SCHEMA {
+    if manifest.format != FORMAT || !(1..=KNOWN_SCHEMA).contains(&manifest.schema) {
         let reason = format!(
-            "it has format {} and schema {}, and this program reads format {FORMAT} and schema \
-             {KNOWN_SCHEMA}",
+            "it has format {} and schema {}, and this program reads format {FORMAT} and schemas up \
+             to {KNOWN_SCHEMA}",
             manifest.format, manifest.schema
         );
         return Err(bad_backup(folder, reason));
     }
-    let names = manifest.tables.iter().map(|table| table.name.as_str());
-    if !names.eq(TABLES.iter().map(|table| table.name)) {
+    // Migrations so far only added tables, so that one of an older schema has fewer of them.
+    let known = manifest.known_tables().count();
+    if known != manifest.tables.len() || (manifest.schema == KNOWN_SCHEMA && known != TABLES.len())
+    {
         return Err(bad_backup(folder, "it has other tables than this program knows"));
     }
-    for (table, summary) in TABLES.iter().zip(&manifest.tables) {
+    for (table, summary) in manifest.known_tables() {
         let path = table_path(folder, table);
         let bytes = fs::read(&path).map_err(|source| StoreError::File { path, source })?;
         if Digest::of(&bytes).hex() != summary.sha256 {
@@ -384,13 +396,20 @@ fn blobs_of_backup(folder: &Path) -> Result<Vec<(Digest, u64)>, StoreError> {
         let table = TABLES.iter().find(|table| table.name == name);
         let table = table.ok_or_else(|| bad_backup(folder, "it has no blobs"))?;
         let path = table_path(folder, table);
-        let text = fs::read_to_string(&path).map_err(|source| StoreError::File { path, source })?;
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            // A backup of an older schema has fewer tables; the manifest was compared before.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(source) => return Err(StoreError::File { path, source }),
+        };
         text.lines().map(|line| read_line(table, line)).collect()
     };
     let mut named = std::collections::HashSet::new();
-    for row in lines("version_blobs")? {
-        if let [_, Value::Text(Some(digest))] = row.as_slice() {
-            named.insert(digest.clone());
+    for table in ["version_blobs", "offer_blobs"] {
+        for row in lines(table)? {
+            if let [_, Value::Text(Some(digest))] = row.as_slice() {
+                named.insert(digest.clone());
+            }
         }
     }
     let mut blobs = Vec::new();

@@ -213,13 +213,22 @@ pub struct Caller {
     pub namespaces: Option<BTreeSet<NamespaceName>>,
     /// Roles from the configuration or from claims, beside those that namespaces grant.
     pub roles: BTreeMap<NamespaceName, BTreeSet<Role>>,
+    /// The groups that the configuration or claims put the subject into, such as `group:payments`.
+    pub groups: BTreeSet<Subject>,
 }
 
 impl Caller {
     /// A subject whose credential has every scope but that of administrators.
     pub fn new(subject: Subject) -> Self {
         let scopes = Scope::ALL.into_iter().filter(|scope| *scope != Scope::Admin).collect();
-        Self { subject, administrator: false, scopes, namespaces: None, roles: BTreeMap::new() }
+        Self {
+            subject,
+            administrator: false,
+            scopes,
+            namespaces: None,
+            roles: BTreeMap::new(),
+            groups: BTreeSet::new(),
+        }
     }
 
     /// A caller without a credential: it reads what everyone may read.
@@ -255,6 +264,25 @@ impl Caller {
         self
     }
 
+    /// Puts the subject into groups.
+    #[must_use]
+    pub fn in_groups(mut self, groups: impl IntoIterator<Item = Subject>) -> Self {
+        self.groups.extend(groups.into_iter().filter(Subject::is_group));
+        self
+    }
+
+    /// Returns the roles of the caller in a namespace: its own, those of its groups, those of everyone,
+    /// and those of the configuration.
+    pub fn roles_in<'a>(&'a self, namespace: &'a Namespace) -> impl Iterator<Item = Role> + 'a {
+        let configured = self.roles.get(&namespace.name).into_iter().flatten().copied();
+        // Trust boundary: a subject that calls itself a group is in no group by that.
+        let own = Some(&self.subject).filter(|subject| !subject.is_group());
+        let everyone = Subject::everyone();
+        let granted = own.into_iter().chain(&self.groups).map(Clone::clone).chain([everyone]);
+        let granted = granted.flat_map(|who| namespace.grants.get(&who).into_iter().flatten());
+        configured.chain(granted.copied())
+    }
+
     /// Whether the caller may do something in a namespace.
     pub fn may(&self, action: Action, namespace: &Namespace) -> bool {
         if !self.credential_covers(action, Some(&namespace.name)) {
@@ -263,9 +291,7 @@ impl Caller {
         if self.administrator {
             return true;
         }
-        let configured = self.roles.get(&namespace.name).into_iter().flatten();
-        let granted = namespace.roles_of(&self.subject);
-        configured.copied().chain(granted).any(|role| role.allows(action))
+        self.roles_in(namespace).any(|role| role.allows(action))
     }
 
     /// Refuses what the caller may not do in a namespace.

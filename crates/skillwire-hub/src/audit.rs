@@ -46,11 +46,15 @@ pub enum AuditAction {
     TrustPublisher,
     /// The hub was restored or moved.
     Restore,
+    /// An upstream was added, changed or removed.
+    ChangeUpstream,
+    /// An upstream offers other content than before.
+    Offer,
 }
 
 impl AuditAction {
     /// Every action.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Publish,
         Self::Transition,
         Self::MoveChannel,
@@ -66,6 +70,8 @@ impl AuditAction {
         Self::Read,
         Self::TrustPublisher,
         Self::Restore,
+        Self::ChangeUpstream,
+        Self::Offer,
     ];
 
     /// Returns the word for records; the same as in JSON.
@@ -86,6 +92,8 @@ impl AuditAction {
             Self::Read => "read",
             Self::TrustPublisher => "trust-publisher",
             Self::Restore => "restore",
+            Self::ChangeUpstream => "change-upstream",
+            Self::Offer => "offer",
         }
     }
 }

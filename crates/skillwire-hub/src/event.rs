@@ -76,6 +76,18 @@ pub enum HubChange {
         /// Where it holds.
         place: String,
     },
+    /// An upstream was added, changed or removed.
+    UpstreamChanged {
+        /// Its label.
+        upstream: NamespaceName,
+    },
+    /// What an upstream offers of some skills changed, or what was decided about it.
+    OffersChanged {
+        /// The upstream.
+        upstream: NamespaceName,
+        /// The upstream's own URIs of these skills.
+        skills: Vec<String>,
+    },
     /// An event of a newer version, which this one does not know. A replica loads everything again.
     #[serde(other)]
     Unknown,

@@ -29,6 +29,7 @@ mod lifecycle;
 mod name;
 mod namespace;
 mod paging;
+mod policy;
 mod quota;
 mod refusal;
 mod similar;
@@ -37,6 +38,7 @@ mod state;
 mod timestamp;
 mod token;
 mod trusted;
+mod upstream;
 mod version;
 
 pub use self::{
@@ -51,6 +53,10 @@ pub use self::{
     name::{ChannelName, InvalidHubName, NamespaceName, SkillId, Subject, VersionRef},
     namespace::{Namespace, ReviewPolicy},
     paging::{Cursor, InvalidCursor, Page, PageRequest},
+    policy::{
+        AccessPolicy, CallerClass, ConfiguredAccess, PolicyDecision, ROLES_RULE, RolesDecide,
+        SharedPolicy, SkillFacts,
+    },
     quota::{Quotas, Usage},
     refusal::Refusal,
     similar::{NameConflict, Similarity, guard_keys, lookup_keys, similarity},
@@ -59,6 +65,10 @@ pub use self::{
     timestamp::{InvalidTimestamp, Timestamp},
     token::{InvalidToken, TokenHash, TokenRecord, TokenSecret},
     trusted::{ClaimPattern, TrustedPublisher},
+    upstream::{
+        ContentFacts, OfferChange, OfferState, ReviewRules, RuleOutcome, Upstream, UpstreamLimits,
+        UpstreamMode, UpstreamSkill, UpstreamSkillId, UpstreamSource,
+    },
     version::{
         InvalidVersion, Provenance, VersionFile, VersionRecord, choose_version, parse_version,
     },

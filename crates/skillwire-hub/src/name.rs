@@ -119,6 +119,9 @@ impl ChannelName {
 
 text_form!(ChannelName);
 
+/// What the subject of a group begins with.
+const GROUP: &str = "group:";
+
 /// Who acts: a user, a token's owner or a workflow, as authentication named it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subject(Box<str>);
@@ -139,6 +142,16 @@ impl Subject {
     /// Returns the subject that stands for every caller in a grant: `*`.
     pub fn everyone() -> Self {
         Self("*".into())
+    }
+
+    /// Returns the group with this name: `group:payments`.
+    pub fn group(name: &str) -> Result<Self, InvalidHubName> {
+        Self::parse(&format!("{GROUP}{name}"))
+    }
+
+    /// Whether this stands for the members of a group.
+    pub fn is_group(&self) -> bool {
+        self.0.starts_with(GROUP)
     }
 
     /// Returns the subject as text.

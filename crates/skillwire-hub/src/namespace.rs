@@ -77,10 +77,4 @@ impl Namespace {
     pub fn grant(&mut self, subject: Subject, role: Role) {
         self.grants.entry(subject).or_default().insert(role);
     }
-
-    /// Returns the roles of a subject, with those that everyone has.
-    pub fn roles_of(&self, subject: &Subject) -> impl Iterator<Item = Role> + '_ {
-        let everyone = self.grants.get(&Subject::everyone());
-        self.grants.get(subject).into_iter().chain(everyone).flatten().copied()
-    }
 }

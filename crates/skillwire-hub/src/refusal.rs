@@ -218,6 +218,29 @@ pub enum Refusal {
     /// A namespace must keep an owner.
     #[error("The namespace `{0}` would have no owner left.")]
     LastOwner(NamespaceName),
+    /// There is no such upstream, or the caller may not know that there is.
+    #[error("There is no upstream `{0}`.")]
+    UnknownUpstream(NamespaceName),
+    /// The upstream exists already, or a namespace of that name has skills of its own.
+    #[error("`{0}` is the name of an upstream or of a namespace with skills already.")]
+    UpstreamTaken(NamespaceName),
+    /// The namespace shows what an upstream offers.
+    #[error("The namespace `{0}` belongs to an upstream, so nothing is published in it.")]
+    BelongsToUpstream(NamespaceName),
+    /// An upstream cannot be used as it was described; the text says why.
+    #[error("The upstream cannot be used: {0}.")]
+    BadUpstream(String),
+    /// Approved bytes would be replaced by what the upstream offers now.
+    #[error(
+        "The upstream `{0}` is pinned: clients get what was approved. Leaving `pin` gives that up, so it \
+         must be said."
+    )]
+    LeavesPin(NamespaceName),
+    /// The source runs a program or reads files of the hub's machine.
+    #[error(
+        "An upstream that starts a program or reads a folder is added on the hub's machine only."
+    )]
+    LocalUpstream,
 }
 
 fn in_namespace(namespace: Option<&NamespaceName>) -> String {
@@ -257,6 +280,12 @@ impl Refusal {
             Self::Purged { .. } => "purged",
             Self::EveryoneOnlyReads => "everyone-only-reads",
             Self::LastOwner(_) => "last-owner",
+            Self::UnknownUpstream(_) => "unknown-upstream",
+            Self::UpstreamTaken(_) => "upstream-taken",
+            Self::BelongsToUpstream(_) => "belongs-to-upstream",
+            Self::BadUpstream(_) => "bad-upstream",
+            Self::LeavesPin(_) => "leaves-pin",
+            Self::LocalUpstream => "local-upstream",
         }
     }
 
@@ -269,6 +298,7 @@ impl Refusal {
                 | Self::UnknownVersion { .. }
                 | Self::UnknownChannel { .. }
                 | Self::UnknownRecord { .. }
+                | Self::UnknownUpstream(_)
         )
     }
 
@@ -279,6 +309,7 @@ impl Refusal {
             Self::NotAllowed { .. }
                 | Self::OwnPublication { .. }
                 | Self::NameNeedsAdministrator { .. }
+                | Self::LocalUpstream
         )
     }
 
@@ -295,6 +326,9 @@ impl Refusal {
                 | Self::NotPromotable { .. }
                 | Self::NothingToRollBackTo { .. }
                 | Self::LastOwner(_)
+                | Self::UpstreamTaken(_)
+                | Self::BelongsToUpstream(_)
+                | Self::LeavesPin(_)
         )
     }
 }

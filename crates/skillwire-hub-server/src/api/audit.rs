@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::{extract::State, response::Response};
 use serde::Deserialize;
-use skillwire_hub::{AuditEntry, AuditFilter};
+use skillwire_hub::{Action, AuditEntry, AuditFilter};
 
 use super::{
-    ApiState, AuditEvent, Page, Problem, ProblemKind,
+    ApiState, AuditCheck, AuditEvent, Page, Problem, ProblemKind,
     extract::{Paging, Parameters, Sender, json, page_of},
     malformed,
 };
@@ -44,6 +44,24 @@ fn event(entry: &AuditEntry) -> AuditEvent {
         details: entry.details.clone(),
         hash: entry.hash.digest().to_string(),
     }
+}
+
+/// Checks the chain of hashes over all events.
+#[utoipa::path(get, path = "/api/v1/audit/check", tag = "audit", responses(
+    (status = 200, body = AuditCheck),
+    (status = 403, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn check(
+    State(state): State<Arc<ApiState>>,
+    Sender(sender): Sender,
+) -> Result<Response, Problem> {
+    sender.caller.require_administrator(Action::ReadAudit)?;
+    Ok(json(&match state.store.verify_audit().await? {
+        Ok(events) => AuditCheck { events, broken_at: None },
+        Err(broken) => {
+            AuditCheck { events: broken.number.saturating_sub(1), broken_at: Some(broken.number) }
+        }
+    }))
 }
 
 /// Lists events, the newest first.

@@ -2,6 +2,7 @@
 
 mod audit;
 mod channels;
+mod decisions;
 mod extract;
 mod hub;
 mod namespaces;
@@ -36,7 +37,7 @@ pub use self::{
     problem::{Compared, Problem},
     types::*,
 };
-use crate::{auth::Authenticator, serving::Replica, upload::Uploads};
+use crate::{auth::Authenticator, serving::Replica, signing::DecisionSigner, upload::Uploads};
 
 /// The path that all addresses of the API begin with.
 pub(crate) const ROOT: &str = "/api/v1";
@@ -49,6 +50,7 @@ pub(crate) struct ApiState {
     pub(crate) authenticator: Authenticator,
     pub(crate) uploads: Uploads,
     pub(crate) name: String,
+    pub(crate) signer: DecisionSigner,
 }
 
 impl ApiState {
@@ -91,7 +93,7 @@ pub(crate) fn router(state: Arc<ApiState>) -> Router {
         .route("/hub", get(hub::show))
         .route("/openapi.json", get(hub::document))
         .route("/namespaces", get(namespaces::list).post(namespaces::create))
-        .route("/namespaces/{namespace}", get(namespaces::show))
+        .route("/namespaces/{namespace}", get(namespaces::show).patch(namespaces::change))
         .route(
             "/namespaces/{namespace}/grants",
             put(namespaces::grant).delete(namespaces::withdraw),
@@ -113,9 +115,12 @@ pub(crate) fn router(state: Arc<ApiState>) -> Router {
         .route("/skills/{namespace}/{name}/channels/{channel}/rollback", post(channels::roll_back))
         .route("/waiting", get(skills::waiting))
         .route("/content/{content}/revoke", post(states::revoke_content))
+        .route("/content/{content}/decisions", get(decisions::list))
+        .route("/keys", get(decisions::keys))
         .route("/tokens", get(tokens::list).post(tokens::create))
         .route("/tokens/{id}", axum::routing::delete(tokens::revoke))
         .route("/audit", get(audit::list))
+        .route("/audit/check", get(audit::check))
         .route("/gc", post(operate::collect))
         .fallback(unknown)
         .method_not_allowed_fallback(not_allowed)

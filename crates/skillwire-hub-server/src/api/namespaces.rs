@@ -5,9 +5,11 @@ use std::sync::Arc;
 use axum::{extract::State, response::Response};
 use http::StatusCode;
 use skillwire_hub::{Namespace, NamespaceName, ReviewPolicy, Role, Subject};
+use skillwire_hub_store::NamespaceChange;
 
 use super::{
-    ApiState, GrantInfo, NamespaceInfo, NewNamespace, Page, Problem, ProblemKind,
+    ApiState, GrantInfo, NamespaceInfo, NamespaceSettings, NewNamespace, Page, Problem,
+    ProblemKind,
     extract::{JsonBody, Paging, Parameters, Segments, Sender, json, page_of},
     malformed,
 };
@@ -24,6 +26,8 @@ fn info(namespace: &Namespace) -> NamespaceInfo {
         review: namespace.review == ReviewPolicy::Required,
         skills: namespace.usage.skills,
         bytes: namespace.usage.bytes,
+        max_skills: namespace.quotas.skills,
+        max_versions: namespace.quotas.versions_per_skill,
         max_bytes: namespace.quotas.bytes,
         grants: grants.collect(),
     }
@@ -86,6 +90,35 @@ pub(crate) async fn create(
     let mut response = json(&info(&namespace));
     *response.status_mut() = StatusCode::CREATED;
     Ok(response)
+}
+
+/// Changes the rules and limits of a namespace.
+#[utoipa::path(patch, path = "/api/v1/namespaces/{namespace}", tag = "namespaces",
+    params(("namespace" = String, Path)), request_body = NamespaceSettings, responses(
+    (status = 200, body = NamespaceInfo),
+    (status = 403, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn change(
+    State(state): State<Arc<ApiState>>,
+    Sender(sender): Sender,
+    Segments(name): Segments<String>,
+    JsonBody(new): JsonBody<NamespaceSettings>,
+) -> Result<Response, Problem> {
+    let (caller, name) = (&sender.caller, parse(&name)?);
+    let mut quotas = state.store.namespace(caller, &name).await?.quotas;
+    let before = quotas;
+    quotas.skills = new.max_skills.unwrap_or(quotas.skills);
+    quotas.versions_per_skill = new.max_versions.unwrap_or(quotas.versions_per_skill);
+    quotas.bytes = new.max_bytes.unwrap_or(quotas.bytes);
+    let review = |review| if review { ReviewPolicy::Required } else { ReviewPolicy::None };
+    let change = NamespaceChange {
+        protected: new.protected,
+        review: new.review.map(review),
+        quotas: (quotas != before).then_some(quotas),
+    };
+    let namespace = state.store.change_namespace(caller, &name, change).await?;
+    state.settle().await;
+    Ok(json(&info(&namespace)))
 }
 
 fn parse_grant(grant: &GrantInfo) -> Result<(Subject, Role), Problem> {

@@ -3,8 +3,8 @@
 use utoipa::OpenApi;
 
 use super::{
-    audit, channels, hub, namespaces, operate, problem::Problem, publish, publishers, skills,
-    states, tokens, types,
+    audit, channels, decisions, hub, namespaces, operate, problem::Problem, publish, publishers,
+    skills, states, tokens, types,
 };
 
 #[derive(OpenApi)]
@@ -19,6 +19,7 @@ use super::{
         namespaces::list,
         namespaces::create,
         namespaces::show,
+        namespaces::change,
         namespaces::grant,
         namespaces::withdraw,
         publishers::list,
@@ -36,10 +37,13 @@ use super::{
         states::revoke_content,
         channels::promote,
         channels::roll_back,
+        decisions::list,
+        decisions::keys,
         tokens::list,
         tokens::create,
         tokens::revoke,
         audit::list,
+        audit::check,
         operate::collect,
         operate::purge,
     ),

@@ -63,6 +63,7 @@ pub(crate) async fn trust(
         claims,
         subject: Subject::parse(&new.subject).map_err(|error| malformed(&error))?,
     };
+    state.authenticator.check_issuer(&publisher.issuer)?;
     let publisher = state.store.trust_publisher(&sender.caller, publisher).await?;
     let mut response = json(&info(&publisher));
     *response.status_mut() = StatusCode::CREATED;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{HeaderValue, header};
 use serde::Deserialize;
 use skillwire_core::{Digest, media_type};
-use skillwire_hub::{NamespaceName, VersionFile, VersionRecord, parse_version};
+use skillwire_hub::{NamespaceName, VersionFile, VersionRecord, VersionRef, parse_version};
 use skillwire_hub_store::{HubStore, SkillSummary};
 
 use super::{
@@ -168,6 +168,11 @@ pub(crate) async fn file(
     let file =
         file.ok_or_else(|| ProblemKind::NotFound.because("The version has no such file."))?;
     let bytes = state.store.read_blob(&file.digest, file.size).await?;
+    if let Some(replica) = &state.replica {
+        let version = VersionRef::new(id, version);
+        let reads = replica.reads();
+        reads.version_read(sender.caller.subject.as_str(), &version, record.content, &file.path);
+    }
     let media_type = media_type::of(file.path.file_name(), &bytes);
     let mut response = Response::new(bytes.into());
     let headers = response.headers_mut();

@@ -14,7 +14,7 @@ use super::{
     skills::version_info,
 };
 
-fn parse_content(text: &str) -> Result<ContentId, Problem> {
+pub(super) fn parse_content(text: &str) -> Result<ContentId, Problem> {
     text.parse().map_err(|_| {
         ProblemKind::Malformed.because("A content is `sha256:` and 64 hexadecimal digits.")
     })

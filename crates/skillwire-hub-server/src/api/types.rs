@@ -53,6 +53,10 @@ pub struct NamespaceInfo {
     pub skills: u64,
     /// How many bytes its versions have together.
     pub bytes: u64,
+    /// The most skills that it may have.
+    pub max_skills: u64,
+    /// The most versions that one skill may have.
+    pub max_versions: u64,
     /// The most bytes that its versions may have together.
     pub max_bytes: u64,
     /// Who has which role.
@@ -84,6 +88,27 @@ pub struct NewNamespace {
     /// Whether clients without a token may read its skills.
     #[serde(default)]
     pub public: bool,
+}
+
+/// What of a namespace changes; what is left out stays. Only administrators change more than `review`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NamespaceSettings {
+    /// Whether names that look like those of its skills wait for a reviewer elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protected: Option<bool>,
+    /// Whether versions wait for a reviewer who did not publish them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<bool>,
+    /// The most skills that it may have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_skills: Option<u64>,
+    /// The most versions that one skill may have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_versions: Option<u64>,
+    /// The most bytes that its versions may have together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
 }
 
 /// A skill.
@@ -280,6 +305,27 @@ pub struct MadeToken {
     pub info: TokenInfo,
 }
 
+/// A key that the hub signs its decisions with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct KeyInfo {
+    /// The digest of the key.
+    pub id: String,
+    /// The public key.
+    pub key: String,
+}
+
+/// A signed decision about a content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DecisionInfo {
+    /// The skill that has the content.
+    pub skill: String,
+    /// Its version.
+    pub version: String,
+    /// The DSSE envelope with an in-toto statement.
+    #[schema(value_type = Object)]
+    pub envelope: serde_json::Value,
+}
+
 /// A token as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokenInfo {
@@ -328,6 +374,16 @@ pub struct AuditEvent {
     pub details: String,
     /// The hash over this event and all before it.
     pub hash: String,
+}
+
+/// Whether the audit log is whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AuditCheck {
+    /// How many events were checked and hold.
+    pub events: u64,
+    /// The number of the first event that was changed or is missing.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub broken_at: Option<u64>,
 }
 
 /// What a collection of unused bytes did.

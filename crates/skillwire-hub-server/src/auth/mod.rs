@@ -1,8 +1,5 @@
 //! Who sends a request: the holder of a token, a workflow of CI, or the operator of this machine.
 
-mod issuer_keys;
-mod jwt;
-
 use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 
 use http::{HeaderMap, header};
@@ -11,11 +8,17 @@ use serde_json::{Map, Value};
 use skillwire_hub::{Caller, Provenance, Role, Scope, TokenSecret};
 use skillwire_hub_store::HubStore;
 
-use self::{
-    issuer_keys::IssuerKeys,
-    jwt::{Expected, InvalidJwt, UnverifiedJwt},
+use skillwire_jwt::{
+    Algorithm, Expected, InvalidJwt, IssuerKeys, IssuerPlace, KeysUnavailable, UnverifiedJwt,
+    may_be_asked,
 };
-use crate::api::{Problem, ProblemKind};
+use skillwire_server::http::{ProtectedResource, TokenRefusal};
+
+use crate::{
+    access::{AccessHandle, IssuerRefusal},
+    api::{Problem, ProblemKind},
+    serving::token_refusal,
+};
 
 /// The most issuers whose keys are kept.
 const MAX_ISSUERS: usize = 100;
@@ -37,12 +40,40 @@ pub(crate) struct Authenticator {
     store: HubStore,
     /// What tokens of CI must be meant for.
     audience: String,
+    /// Issuers that may be on a private network, because the operator named them.
+    private_issuers: Vec<String>,
+    /// What the operator configured about callers.
+    access: AccessHandle,
+    /// The address of the API, which tokens of issuers must be meant for.
+    resource: ProtectedResource,
     issuers: Mutex<BTreeMap<String, Arc<IssuerKeys>>>,
 }
 
 impl Authenticator {
-    pub(crate) fn new(store: HubStore, audience: String) -> Self {
-        Self { store, audience, issuers: Mutex::default() }
+    pub(crate) fn new(
+        store: HubStore,
+        audience: String,
+        private_issuers: Vec<String>,
+        access: AccessHandle,
+        resource: ProtectedResource,
+    ) -> Self {
+        Self { store, audience, private_issuers, access, resource, issuers: Mutex::default() }
+    }
+
+    /// Refuses an issuer whose documents the hub would never ask for.
+    pub(crate) fn check_issuer(&self, issuer: &str) -> Result<(), Problem> {
+        if may_be_asked(issuer, self.place(issuer)) {
+            return Ok(());
+        }
+        Err(ProblemKind::Malformed.because(
+            "An issuer must have an `https` address of the public internet. The operator of the hub can allow \
+             others with `private-issuers` in `hub.toml`.",
+        ))
+    }
+
+    fn place(&self, issuer: &str) -> IssuerPlace {
+        let named = self.private_issuers.iter().any(|named| named == issuer);
+        if named { IssuerPlace::Anywhere } else { IssuerPlace::Public }
     }
 
     /// Returns the sender of a request; one without a credential is anonymous.
@@ -57,7 +88,7 @@ impl Authenticator {
             return Ok(Authenticated { caller: Caller::administrator(subject), provenance });
         }
         let Some(token) = bearer(headers)? else {
-            let caller = Caller::anonymous();
+            let caller = self.access.now().apply(Caller::anonymous());
             return Ok(Authenticated { caller, provenance: Provenance::default() });
         };
         if let Ok(secret) = token.parse::<TokenSecret>() {
@@ -65,10 +96,43 @@ impl Authenticator {
             let record = record.ok_or_else(|| {
                 ProblemKind::Unauthorized.because("The token is unknown, expired or revoked.")
             })?;
+            let access = self.access.now();
+            if access.blocked.contains(&record.subject) {
+                return Err(
+                    ProblemKind::Unauthorized.because("The caller of the token is not admitted.")
+                );
+            }
             let provenance = Provenance { method: Some("token".into()), ..Provenance::default() };
-            return Ok(Authenticated { caller: record.caller(), provenance });
+            return Ok(Authenticated { caller: access.apply(record.caller()), provenance });
         }
-        self.workflow(token).await
+        match self.of_issuer(token, headers).await? {
+            Some(authenticated) => Ok(authenticated),
+            None => self.workflow(token).await,
+        }
+    }
+
+    /// Authenticates a user by the token of a configured issuer; `None` if another issuer issued it.
+    async fn of_issuer(
+        &self,
+        token: &str,
+        headers: &HeaderMap,
+    ) -> Result<Option<Authenticated>, Problem> {
+        let resource = self.resource.resource(headers).unwrap_or_default();
+        let refused = match self.access.admit(token, &resource).await {
+            Ok((caller, _)) => {
+                let provenance =
+                    Provenance { method: Some("oauth".into()), ..Provenance::default() };
+                return Ok(Some(Authenticated { caller, provenance }));
+            }
+            Err(IssuerRefusal::OtherIssuer) => return Ok(None),
+            Err(refused) => refused,
+        };
+        Err(match token_refusal(refused) {
+            TokenRefusal::Scope(detail) => ProblemKind::Forbidden.because(detail),
+            TokenRefusal::Unavailable(detail) => ProblemKind::Unavailable.because(detail),
+            TokenRefusal::Invalid(detail) => ProblemKind::Unauthorized.because(detail),
+            _ => ProblemKind::Unauthorized.because("The token is not valid."),
+        })
     }
 
     /// Authenticates a workflow of CI by the token of its identity provider.
@@ -104,12 +168,19 @@ impl Authenticator {
         jwt: UnverifiedJwt<'_>,
         issuer: &str,
     ) -> Result<Map<String, Value>, Problem> {
-        let unavailable = |error: issuer_keys::KeysUnavailable| {
+        let unavailable = |error: KeysUnavailable| {
             tracing::warn!(issuer, %error, "the keys of an issuer cannot be had");
             ProblemKind::Unavailable
                 .because("The keys of the token's issuer cannot be fetched now.")
         };
-        let expected = Expected { issuer, audience: &self.audience, now: SystemTime::now() };
+        let algorithms = Algorithm::ALL.into();
+        let audiences = [self.audience.as_str()];
+        let expected = Expected {
+            issuer,
+            audiences: &audiences,
+            algorithms: &algorithms,
+            now: SystemTime::now(),
+        };
         let known = self.issuer(issuer)?;
         let keys = known.keys(false).await.map_err(unavailable)?;
         match jwt.verify(&keys, expected) {
@@ -131,7 +202,7 @@ impl Authenticator {
         if issuers.len() >= MAX_ISSUERS {
             return Err(ProblemKind::Unavailable.because("The hub knows too many issuers."));
         }
-        let known = Arc::new(IssuerKeys::new(issuer));
+        let known = Arc::new(IssuerKeys::new(issuer, self.place(issuer)));
         issuers.insert(issuer.to_owned(), Arc::clone(&known));
         Ok(known)
     }

@@ -5,17 +5,22 @@ use std::{collections::BTreeSet, sync::Arc};
 use parking_lot::Mutex;
 use skillwire_hub::{ChannelName, PageRequest, SkillId};
 use skillwire_hub_store::{HubStore, ServedVersion, StoreError};
-use skillwire_server::{BuildError, PathPatterns, ScanRequest, Skills, http::HttpService};
-use skillwire_source::{FileStore, Skill};
+use skillwire_server::{
+    BuildError, PathPatterns, ReadObserver, ScanRequest, Skills, VisibleSkills,
+    http::{HttpService, Tokens},
+};
+use skillwire_source::Skill;
 use tokio::{sync::RwLock, task::JoinHandle};
 
 use super::{
-    files::VersionFiles,
+    classes::ChannelClasses,
     pinned::PinnedVersions,
+    reads::ReadLog,
     replica::ServingOptions,
-    skill::{ServedAt, skill_of},
+    skill::{ServedAt, SkillMaker},
     source::ChannelSource,
-    views::CallerViews,
+    verifier::{ChannelVerifier, visible},
+    views::{CallerSight, CallerViews},
 };
 
 /// A channel that clients reach.
@@ -29,7 +34,10 @@ pub(crate) struct ServedChannel {
     /// The skills that the source has.
     held: Mutex<BTreeSet<SkillId>>,
     /// What callers without a token see.
-    public: Mutex<PathPatterns>,
+    public: Mutex<VisibleSkills>,
+    classes: ChannelClasses,
+    verifier: Arc<ChannelVerifier>,
+    maker: SkillMaker,
     following: JoinHandle<()>,
 }
 
@@ -47,29 +55,53 @@ impl ServedChannel {
         applying: &Arc<RwLock<()>>,
         options: &ServingOptions,
         views: &CallerViews,
+        reads: &Arc<ReadLog>,
     ) -> Result<Self, BuildError> {
         let source = ChannelSource::default();
-        let pinned = PinnedVersions::new(store.clone(), Arc::clone(applying));
+        let access = views.access.now();
+        let classes =
+            ChannelClasses::new(Arc::clone(&access.policy), access.most_classes, store.now());
+        let maker = SkillMaker::new(store.clone(), classes.clone(), options);
+        let pinned = PinnedVersions::new(maker.clone(), Arc::clone(applying));
+        let verifier = Arc::new(ChannelVerifier::new(classes.clone(), views));
+        let public = seen(&classes, &views.public);
         let mut builder = Skills::builder()
             .config(options.config.clone())
             .source(source.clone())
             .source(pinned.source())
             .lookup(Arc::new(pinned.clone()))
-            .tokens(views.tokens.clone())
-            .public(views.public.clone());
+            .tokens(tokens(&classes, views))
+            .verifier(Arc::clone(&verifier) as Arc<dyn skillwire_server::http::VerifyToken>)
+            .public(public.clone());
+        if !reads.is_off() {
+            builder = builder.reads(Arc::clone(reads) as Arc<dyn ReadObserver>);
+        }
         if let Some(make) = &options.offers {
             let make = Arc::clone(make);
             builder = builder.offers_from(move |catalog| make(catalog));
         }
         let skills = builder.prepare()?;
-        let http = skills.http_service(options.http.clone());
+        let http = skills.http_service(options.http_of(&name));
         let follower = Arc::clone(skills.follower());
         // The replica refreshes by itself; this task notices versions that clients ask for by number.
         let following = tokio::spawn(async move {
             follower.follow(async || std::future::pending().await).await;
         });
-        let (held, public) = (Mutex::default(), Mutex::new(views.public.clone()));
-        Ok(Self { name, store, source, pinned, skills, http, held, public, following })
+        let (held, public) = (Mutex::default(), Mutex::new(public));
+        Ok(Self {
+            name,
+            store,
+            source,
+            pinned,
+            skills,
+            http,
+            held,
+            public,
+            classes,
+            verifier,
+            maker,
+            following,
+        })
     }
 
     pub(crate) fn http(&self) -> &HttpService {
@@ -97,6 +129,7 @@ impl ServedChannel {
             }
         }
         let before = std::mem::replace(&mut *self.held.lock(), found.clone());
+        before.difference(&found).for_each(|id| self.classes.forget_named(id));
         self.source.set(before.difference(&found).map(|id| (id.to_string(), None)));
         self.refresh().await;
         Ok(())
@@ -114,6 +147,9 @@ impl ServedChannel {
                 Some(_) => self.held.lock().insert(id.clone()),
                 None => self.held.lock().remove(id),
             };
+            if skill.is_none() {
+                self.classes.forget_named(id);
+            }
             self.source.set([(id.to_string(), skill)]);
         }
         Ok(())
@@ -134,24 +170,52 @@ impl ServedChannel {
 
     /// Admits these callers, and no others.
     pub(crate) fn replace_callers(&self, views: &CallerViews) {
-        self.skills.replace_tokens(views.tokens.clone());
+        self.verifier.update(views);
+        self.skills.replace_tokens(tokens(&self.classes, views));
+        self.skills.recheck_verified(|name| visible(&self.classes, &views.verified(name)?));
+        let now = seen(&self.classes, &views.public);
         let mut public = self.public.lock();
-        if *public != views.public {
-            public.clone_from(&views.public);
-            self.skills.replace_public(views.public.clone());
+        if *public != now {
+            *public = now.clone();
+            self.skills.replace_public(now);
+        }
+    }
+
+    /// Decides by the policy of now who sees what, and shows it at once.
+    pub(crate) fn replace_policy(&self, views: &CallerViews) {
+        let access = views.access.now();
+        self.classes.replace_policy(
+            Arc::clone(&access.policy),
+            access.most_classes,
+            self.store.now(),
+        );
+        self.skills.engine().catalog().refilter();
+    }
+
+    /// Lets skills grow older, where a policy asks for their age.
+    pub(crate) fn grow_older(&self) {
+        if self.classes.grow_older(self.store.now()) {
+            self.skills.engine().catalog().refilter();
         }
     }
 
     fn made(&self, served: &ServedVersion) -> Option<Arc<Skill>> {
-        let files = || -> Arc<dyn FileStore> {
-            Arc::new(VersionFiles::new(self.store.clone(), &served.files))
-        };
-        match skill_of(served, ServedAt::Channel, files) {
-            Ok(skill) => Some(Arc::new(skill)),
-            Err(error) => {
-                tracing::error!(%error, "a version cannot be served");
-                None
-            }
-        }
+        self.maker.make(served, ServedAt::Channel)
     }
+}
+
+/// The tokens of a channel's callers.
+fn tokens(classes: &ChannelClasses, views: &CallerViews) -> Tokens {
+    let token = |(name, digest, sight): &(String, _, CallerSight)| {
+        (name.clone(), *digest, seen(classes, sight))
+    };
+    Tokens::from_digests(views.tokens.iter().map(token))
+}
+
+/// The skills that a caller sees: none, if there are too many classes of callers.
+fn seen(classes: &ChannelClasses, sight: &CallerSight) -> VisibleSkills {
+    visible(classes, sight).unwrap_or_else(|| {
+        tracing::error!("a caller sees nothing, as there are too many classes of callers");
+        VisibleSkills::Matching(PathPatterns::default())
+    })
 }

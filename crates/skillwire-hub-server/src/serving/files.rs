@@ -3,9 +3,9 @@
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
-use skillwire_core::{Digest, RelPath};
-use skillwire_hub::VersionFile;
-use skillwire_hub_store::{HubStore, StoreError};
+use skillwire_core::{ContentId, Digest, RelPath};
+use skillwire_hub::VersionRef;
+use skillwire_hub_store::{HubStore, ServedVersion, StoreError};
 use skillwire_source::{BoxFuture, ContentOwner, FileStore, FileStoreError, RemoteFiles};
 
 /// The owner of all bytes of hubs in this process. One hub has one store, in which a digest names the same
@@ -16,13 +16,28 @@ static OWNER: LazyLock<ContentOwner> = LazyLock::new(ContentOwner::unique);
 #[derive(Clone)]
 pub(crate) struct VersionFiles {
     store: HubStore,
+    version: VersionRef,
+    content: ContentId,
     files: Arc<[(RelPath, Digest)]>,
 }
 
 impl VersionFiles {
-    pub(crate) fn new(store: HubStore, files: &[VersionFile]) -> Self {
-        let files = files.iter().map(|file| (file.path.clone(), file.digest)).collect();
-        Self { store, files }
+    pub(crate) fn new(store: HubStore, served: &ServedVersion) -> Self {
+        let version = VersionRef::new(served.id.clone(), served.version.clone());
+        let files = served.files.iter().map(|file| (file.path.clone(), file.digest)).collect();
+        Self { store, version, content: served.content, files }
+    }
+
+    pub(crate) fn version(&self) -> &VersionRef {
+        &self.version
+    }
+
+    pub(crate) fn content(&self) -> ContentId {
+        self.content
+    }
+
+    fn digest(&self, path: &RelPath) -> Option<Digest> {
+        self.files.iter().find(|(known, _)| known == path).map(|(_, digest)| *digest)
     }
 }
 
@@ -38,6 +53,12 @@ impl FileStore for VersionFiles {
         Err(FileStoreError::failed("the bytes are in the store of the hub"))
     }
 
+    fn read_cached(&self, path: &RelPath, size: u64) -> Option<Result<Bytes, FileStoreError>> {
+        // The engine compares the bytes with their digest. If they differ it reads them again by
+        // `fetch`, which reports the damage.
+        self.store.read_blob_now(&self.digest(path)?, size).map(Ok)
+    }
+
     fn remote(&self) -> Option<&dyn RemoteFiles> {
         Some(self)
     }
@@ -45,7 +66,7 @@ impl FileStore for VersionFiles {
 
 impl RemoteFiles for VersionFiles {
     fn fetch(&self, path: &RelPath, size: u64) -> BoxFuture<Result<Bytes, FileStoreError>> {
-        let found = self.files.iter().find(|(known, _)| known == path).map(|(_, digest)| *digest);
+        let found = self.digest(path);
         let store = self.store.clone();
         Box::pin(async move {
             let digest = found.ok_or(FileStoreError::Changed)?;

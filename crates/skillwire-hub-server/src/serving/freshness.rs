@@ -5,6 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// How long an answer of the database may be overdue before it counts as away.
+const OVERDUE: Duration = Duration::from_secs(3);
+
 /// Says whether a replica may serve what it holds.
 ///
 /// A replica that lost the database may hold versions and tokens that were revoked meanwhile. It serves
@@ -13,16 +16,20 @@ use std::{
 pub(crate) struct Freshness {
     start: Instant,
     limit: Duration,
+    /// How long the database may be silent.
+    silence: Duration,
     /// Milliseconds after the start at which the database last answered.
     last: AtomicU64,
     reachable: AtomicBool,
 }
 
 impl Freshness {
-    pub(crate) fn new(limit: Duration) -> Self {
+    /// Says how long a replica may serve without its database, and how often it asks.
+    pub(crate) fn new(limit: Duration, poll: Duration) -> Self {
         Self {
             start: Instant::now(),
             limit,
+            silence: poll.saturating_add(OVERDUE),
             last: AtomicU64::new(0),
             reachable: AtomicBool::new(true),
         }
@@ -40,14 +47,14 @@ impl Freshness {
         self.reachable.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether the database answered when it was last asked.
+    /// Whether the database answered when it was last asked, and not too long ago: one behind a broken
+    /// network neither answers nor refuses.
     pub(crate) fn is_reachable(&self) -> bool {
-        self.reachable.load(Ordering::Relaxed)
+        self.reachable.load(Ordering::Relaxed) && self.age() <= self.silence
     }
 
     /// Whether clients may still be served.
     pub(crate) fn may_serve(&self) -> bool {
-        // The clock is looked at only while the database is away: this is asked for every request.
         self.is_reachable() || self.age() <= self.limit
     }
 
@@ -64,11 +71,11 @@ mod tests {
 
     #[test]
     fn a_replica_without_its_database_serves_until_the_limit() {
-        let patient = Freshness::new(Duration::from_hours(1));
+        let patient = Freshness::new(Duration::from_hours(1), Duration::ZERO);
         assert!(patient.may_serve() && patient.is_reachable());
         assert!(patient.lost());
         assert!(patient.may_serve() && !patient.is_reachable());
-        let strict = Freshness::new(Duration::ZERO);
+        let strict = Freshness::new(Duration::ZERO, Duration::ZERO);
         strict.lost();
         while strict.age().is_zero() {}
         assert!(!strict.may_serve());

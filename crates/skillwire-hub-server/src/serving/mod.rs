@@ -1,13 +1,26 @@
 //! Serves the versions of a hub through the engine that serves folders.
 
 mod channel;
+mod classes;
 mod files;
 mod freshness;
 mod pinned;
+mod reads;
 mod replica;
 mod skill;
 mod source;
+mod verifier;
 mod views;
 
-pub use self::replica::{MakeOffers, ServingOptions, StartError};
-pub(crate) use self::{replica::Replica, skill::StoredEntry};
+pub(crate) use self::{
+    reads::ReadLog,
+    replica::Replica,
+    skill::StoredEntry,
+    skill::{known_skill, sign},
+    verifier::refusal as token_refusal,
+    views::CallerSight,
+};
+pub use self::{
+    reads::{InvalidRecordedReads, RecordedReads},
+    replica::{MakeOffers, ServingOptions, StartError},
+};

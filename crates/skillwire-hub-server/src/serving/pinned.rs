@@ -8,13 +8,11 @@ use std::{
 use parking_lot::Mutex;
 use skillwire_core::{ResourceUri, Scheme, SkillName, SkillPath, SkillUri};
 use skillwire_hub::{NamespaceName, SkillId, VersionRef, parse_version};
-use skillwire_hub_store::HubStore;
 use skillwire_source::{BoxFuture, LookupOutcome, SkillLookup, path_of};
 use tokio::sync::RwLock;
 
 use super::{
-    files::VersionFiles,
-    skill::{PINNED, ServedAt, skill_of},
+    skill::{PINNED, ServedAt, SkillMaker},
     source::ChannelSource,
 };
 
@@ -29,7 +27,7 @@ const SEGMENTS: usize = 4;
 pub(crate) struct PinnedVersions(Arc<Inner>);
 
 struct Inner {
-    store: HubStore,
+    maker: SkillMaker,
     source: ChannelSource,
     kept: Mutex<Kept>,
     /// Held while a version is looked up and taken in, and exclusively while changes are applied.
@@ -44,9 +42,9 @@ struct Kept {
 }
 
 impl PinnedVersions {
-    pub(crate) fn new(store: HubStore, applying: Arc<RwLock<()>>) -> Self {
+    pub(crate) fn new(maker: SkillMaker, applying: Arc<RwLock<()>>) -> Self {
         let (source, kept) = (ChannelSource::default(), Mutex::default());
-        Self(Arc::new(Inner { store, source, kept, applying }))
+        Self(Arc::new(Inner { maker, source, kept, applying }))
     }
 
     /// The source that reports the versions that were looked up.
@@ -81,7 +79,7 @@ impl std::fmt::Debug for PinnedVersions {
 impl Inner {
     async fn find(&self, version: VersionRef) -> LookupOutcome {
         let _applying = self.applying.read().await;
-        let served = match self.store.pinned(&version).await {
+        let served = match self.maker.store().pinned(&version).await {
             Ok(Some(served)) => served,
             Ok(None) => return LookupOutcome::NotFound,
             Err(error) => {
@@ -89,18 +87,12 @@ impl Inner {
                 return LookupOutcome::Failed;
             }
         };
-        let files = || -> Arc<dyn skillwire_source::FileStore> {
-            Arc::new(VersionFiles::new(self.store.clone(), &served.files))
-        };
-        match skill_of(&served, ServedAt::Pinned, files) {
-            Ok(skill) => {
-                self.keep(version, Arc::new(skill));
+        match self.maker.make(&served, ServedAt::Pinned) {
+            Some(skill) => {
+                self.keep(version, skill);
                 LookupOutcome::Found
             }
-            Err(error) => {
-                tracing::error!(%error, "a version cannot be served");
-                LookupOutcome::Failed
-            }
+            None => LookupOutcome::Failed,
         }
     }
 

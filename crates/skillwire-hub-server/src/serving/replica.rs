@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use arc_swap::ArcSwap;
@@ -11,15 +11,25 @@ use skillwire_hub::{ChannelName, HubChange, OutboxEvent, SkillId, Timestamp};
 use skillwire_hub_store::{HubStore, StoreError};
 use skillwire_server::{
     BuildError, Catalog, Config,
-    http::HttpOptions,
+    http::{ENDPOINT, HttpOptions, ProtectedResource},
     offer::{DuplicateTool, Offers},
 };
 use tokio::sync::{Mutex, RwLock};
 
-use super::{channel::ServedChannel, freshness::Freshness, views::CallerViews};
+use crate::{access::AccessHandle, signing::DecisionSigner};
+
+use super::{
+    channel::ServedChannel,
+    freshness::Freshness,
+    reads::{ReadLog, RecordedReads},
+    views::CallerViews,
+};
 
 /// Makes the tools of one channel from its catalogue.
 pub type MakeOffers = Arc<dyn Fn(&Arc<Catalog>) -> Result<Offers, DuplicateTool> + Send + Sync>;
+
+/// How often skills grow older, where a policy asks for their age.
+const AGING: Duration = Duration::from_mins(1);
 
 /// The most events that are read at once.
 const EVENTS: u32 = 1_000;
@@ -38,6 +48,16 @@ pub struct ServingOptions {
     pub poll: Duration,
     /// The tools that each channel offers.
     pub offers: Option<MakeOffers>,
+    /// Which reads are written to the audit log.
+    pub reads: RecordedReads,
+    /// Who is admitted and what decides.
+    pub access: AccessHandle,
+    /// What the hub signs with.
+    pub signer: DecisionSigner,
+    /// The address of the hub as clients write it, without a path.
+    pub url: Option<String>,
+    /// The issuers that clients are told of, by all mounts.
+    pub(crate) protected: ProtectedResource,
 }
 
 impl Default for ServingOptions {
@@ -48,6 +68,11 @@ impl Default for ServingOptions {
             stale_limit: Duration::from_mins(5),
             poll: Duration::from_millis(250),
             offers: None,
+            reads: RecordedReads::default(),
+            access: AccessHandle::default(),
+            signer: DecisionSigner::default(),
+            url: None,
+            protected: ProtectedResource::new([]),
         }
     }
 }
@@ -87,6 +112,51 @@ impl ServingOptions {
         self.offers = Some(make);
         self
     }
+
+    /// Sets who is admitted and what decides.
+    #[must_use]
+    pub fn access(mut self, access: AccessHandle) -> Self {
+        self.protected.replace_issuers(access.now().issuer_names());
+        self.access = access;
+        self
+    }
+
+    /// Sets what the hub signs with.
+    #[must_use]
+    pub fn signer(mut self, signer: DecisionSigner) -> Self {
+        self.signer = signer;
+        self
+    }
+
+    /// Sets the address of the hub as clients write it, without a path.
+    #[must_use]
+    pub fn url(mut self, url: Option<String>) -> Self {
+        self.url = url.map(|url| url.trim_end_matches('/').to_owned());
+        self
+    }
+
+    /// Describes what is reached at a path, for clients that need a token.
+    pub(crate) fn protected(&self, path: &str) -> ProtectedResource {
+        let url = self.url.as_ref().map(|url| format!("{url}{path}"));
+        self.protected.clone().path(path).url(url)
+    }
+
+    /// The options of HTTP for a channel.
+    pub(crate) fn http_of(&self, channel: &ChannelName) -> HttpOptions {
+        let path = if *channel == ChannelName::latest() {
+            ENDPOINT.to_owned()
+        } else {
+            format!("{ENDPOINT}/c/{channel}")
+        };
+        self.http.clone().protected(self.protected(&path))
+    }
+
+    /// Sets which reads are written to the audit log.
+    #[must_use]
+    pub fn reads(mut self, reads: RecordedReads) -> Self {
+        self.reads = reads;
+        self
+    }
 }
 
 impl std::fmt::Debug for ServingOptions {
@@ -123,6 +193,7 @@ pub(crate) struct Replica {
     /// Held exclusively while changes are applied; see `PinnedVersions`.
     applying: Arc<RwLock<()>>,
     followed: Mutex<Followed>,
+    reads: Arc<ReadLog>,
 }
 
 /// What the replica has applied.
@@ -134,6 +205,10 @@ struct Followed {
     incomplete: bool,
     /// When the first token ends.
     next_end: Option<Timestamp>,
+    /// The period in which decisions were signed last.
+    signed: u64,
+    /// When skills last grew older.
+    aged: Instant,
 }
 
 /// What a batch of changes makes necessary.
@@ -184,16 +259,25 @@ impl Replica {
         // The position is read first. Changes that are made while everything is loaded are applied
         // again, which does no harm.
         let position = store.outbox_head().await?;
-        let views = views(&store).await?;
-        let freshness = Freshness::new(options.stale_limit);
+        let views = views(&store, &options.access).await?;
+        let freshness = Freshness::new(options.stale_limit, options.poll);
         let next_end = views.next_end;
+        let signed = options.signer.period(SystemTime::now());
+        let reads = Arc::new(ReadLog::new(store.clone(), options.reads));
         let replica = Arc::new(Self {
+            reads,
             store,
             options,
             channels: ArcSwap::default(),
             freshness,
             applying: Arc::default(),
-            followed: Mutex::new(Followed { position, incomplete: false, next_end }),
+            followed: Mutex::new(Followed {
+                position,
+                incomplete: false,
+                next_end,
+                signed,
+                aged: asked,
+            }),
         });
         let mut names = replica.store.channel_names().await?;
         names.push(ChannelName::latest());
@@ -223,10 +307,15 @@ impl Replica {
         &self.freshness
     }
 
-    /// Follows the database for ever.
+    pub(crate) fn reads(&self) -> &Arc<ReadLog> {
+        &self.reads
+    }
+
+    /// Follows the database for ever: when it tells of a change, and at least every `poll`.
     pub(crate) async fn follow(&self) {
+        let mut hints = self.store.hints().await;
         loop {
-            tokio::time::sleep(self.options.poll).await;
+            hints.wait(self.options.poll).await;
             match self.catch_up().await {
                 Ok(()) => {}
                 Err(error) => {
@@ -249,6 +338,16 @@ impl Replica {
             let page = self.store.outbox_after(followed.position, EVENTS).await?;
             let ended = followed.next_end.is_some_and(|end| end <= self.store.now());
             let mut work = Work::of(&page.events);
+            let period = self.options.signer.period(SystemTime::now());
+            if self.options.signer.signs() && period != followed.signed {
+                // Decisions are signed anew well before the last ones end.
+                work.everything = true;
+                followed.signed = period;
+            }
+            if followed.aged.elapsed() >= AGING {
+                followed.aged = asked;
+                self.channels().values().for_each(|channel| channel.grow_older());
+            }
             work.callers |= ended;
             work.everything |= page.gap || followed.incomplete;
             if work.everything {
@@ -257,6 +356,7 @@ impl Replica {
                 followed.position = last.number;
             }
             followed.incomplete = true;
+            self.store.forget_erased((!page.gap).then_some(page.events.as_slice())).await?;
             self.apply(&work, &mut followed).await?;
             followed.incomplete = false;
             if page.events.is_empty() || followed.position >= page.head {
@@ -271,14 +371,14 @@ impl Replica {
 
     async fn apply(&self, work: &Work, followed: &mut Followed) -> Result<(), StartError> {
         if work.callers || work.everything {
-            let views = views(&self.store).await?;
+            let views = self.views().await?;
             followed.next_end = views.next_end;
             for channel in self.channels().values() {
                 channel.replace_callers(&views);
             }
         }
         if work.everything {
-            let views = views(&self.store).await?;
+            let views = self.views().await?;
             let _applying = self.applying.write().await;
             for name in self.store.channel_names().await? {
                 self.add_channel(&name, &views).await?;
@@ -290,7 +390,7 @@ impl Replica {
         }
         for name in work.moved.keys() {
             if !self.channels.load().contains_key(name) {
-                self.add_channel(name, &views(&self.store).await?).await?;
+                self.add_channel(name, &self.views().await?).await?;
             }
         }
         if work.changed.is_empty() && work.moved.is_empty() {
@@ -312,6 +412,35 @@ impl Replica {
         Ok(())
     }
 
+    /// Looks at the configuration again: issuers, groups, roles, blocked subjects and the policy. What it
+    /// allows is shown before this returns.
+    pub(crate) async fn reload_access(&self) -> Result<(), StartError> {
+        let mut followed = self.followed.lock().await;
+        let views = self.views().await?;
+        followed.next_end = views.next_end;
+        self.options.protected.replace_issuers(views.access.now().issuer_names());
+        let _applying = self.applying.write().await;
+        for channel in self.channels().values() {
+            let (channel, views) = (Arc::clone(channel), &views);
+            tokio::task::block_in_place(|| {
+                channel.replace_policy(views);
+                channel.replace_callers(views);
+            });
+        }
+        Ok(())
+    }
+
+    /// Loads everything again, because the hub signs with other keys.
+    pub(crate) async fn reload_keys(&self) -> Result<(), StartError> {
+        self.followed.lock().await.incomplete = true;
+        self.catch_up().await
+    }
+
+    /// Reads who may see what.
+    async fn views(&self) -> Result<CallerViews, StoreError> {
+        views(&self.store, &self.options.access).await
+    }
+
     /// Begins to serve a channel, unless it is served already.
     async fn add_channel(&self, name: &ChannelName, views: &CallerViews) -> Result<(), StartError> {
         if self.channels.load().contains_key(name) {
@@ -323,6 +452,7 @@ impl Replica {
             &self.applying,
             &self.options,
             views,
+            &self.reads,
         )?;
         channel.load().await?;
         let mut channels = Channels::clone(&self.channels.load());
@@ -333,7 +463,7 @@ impl Replica {
 }
 
 /// Reads who may see what.
-async fn views(store: &HubStore) -> Result<CallerViews, StoreError> {
+async fn views(store: &HubStore, access: &AccessHandle) -> Result<CallerViews, StoreError> {
     let (tokens, namespaces) = (store.all_tokens().await?, store.all_namespaces().await?);
-    Ok(CallerViews::new(&tokens, &namespaces, store.now()))
+    Ok(CallerViews::new(&tokens, namespaces, store.now(), access))
 }

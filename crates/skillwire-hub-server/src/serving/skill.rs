@@ -4,11 +4,19 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use skillwire_attest::DECISION_META;
 use skillwire_core::{Frontmatter, RelPath, Scheme, SkillPath, SkillUri, media_type};
-use skillwire_hub::{SkillId, VersionFile};
-use skillwire_hub_store::ServedVersion;
+use skillwire_hub::{SkillFacts, SkillId, VersionFile, VersionState};
+use skillwire_hub_store::{HubStore, ServedVersion};
 use skillwire_source::{FileRecord, FileStore, FileTree, Skill, SkillContent};
+
+use super::{
+    classes::{ChannelClasses, KnownSkill},
+    files::VersionFiles,
+    replica::ServingOptions,
+};
+use crate::signing::{Admitted, DecisionSigner};
 
 /// The segment of a URI before a version that is named.
 pub(crate) const PINNED: &str = "_v";
@@ -88,8 +96,109 @@ pub(crate) fn uri_of(served: &ServedVersion, at: ServedAt) -> Option<SkillUri> {
     Some(SkillUri::new(&Scheme::default(), &path.ok()?))
 }
 
+/// Makes the skills of a channel from versions, with what a policy may ask and what the hub signs.
+#[derive(Clone)]
+pub(crate) struct SkillMaker {
+    store: HubStore,
+    classes: ChannelClasses,
+    signer: DecisionSigner,
+    name: String,
+}
+
+impl SkillMaker {
+    pub(crate) fn new(store: HubStore, classes: ChannelClasses, options: &ServingOptions) -> Self {
+        let name = options.config.identity.name.clone();
+        Self { store, classes, signer: options.signer.clone(), name }
+    }
+
+    pub(crate) fn store(&self) -> &HubStore {
+        &self.store
+    }
+
+    /// Makes the skill of a version, and notes what is known about it before it is shown.
+    pub(crate) fn make(&self, served: &ServedVersion, at: ServedAt) -> Option<Arc<Skill>> {
+        let files =
+            || -> Arc<dyn FileStore> { Arc::new(VersionFiles::new(self.store.clone(), served)) };
+        let skill = match skill_of(served, at, files) {
+            Ok(skill) => skill,
+            Err(error) => {
+                tracing::error!(%error, "a version cannot be served");
+                return None;
+            }
+        };
+        self.classes.know(&skill.uri, known_skill(served));
+        Some(Arc::new(skill.with_meta(&self.meta(served))))
+    }
+
+    /// What the hub says about a version: where it comes from, and its signed decision.
+    fn meta(&self, served: &ServedVersion) -> Map<String, Value> {
+        let provenance = provenance_of(served, &self.name);
+        let mut meta = Map::new();
+        let mut claims = json!(provenance);
+        claims["contentId"] = json!(served.content);
+        meta.insert(PROVENANCE_META.to_owned(), claims);
+        if let Some(decision) = self.sign(served) {
+            meta.insert(DECISION_META.to_owned(), decision);
+        }
+        meta
+    }
+
+    fn sign(&self, served: &ServedVersion) -> Option<Value> {
+        sign(&self.signer, served, &self.name)
+    }
+}
+
+/// The member of `_meta` with what the hub says about a version; nothing vouches for it.
+const PROVENANCE_META: &str = "dev.skillwire/provenance";
+
+/// Signs that a version may be loaded; `None` without a key, or if it may not.
+pub(crate) fn sign(signer: &DecisionSigner, served: &ServedVersion, hub: &str) -> Option<Value> {
+    let is_admitted = matches!(served.state, VersionState::Approved | VersionState::Deprecated);
+    if !signer.signs() || !is_admitted {
+        return None;
+    }
+    let uris = [ServedAt::Channel, ServedAt::Pinned];
+    let admitted = Admitted {
+        content: served.content,
+        skills: uris.into_iter().filter_map(|at| uri_of(served, at)).collect(),
+        policy: format!("{} in the hub `{hub}`", served.state.as_str()),
+        at: served.published_at,
+        provenance: provenance_of(served, hub),
+    };
+    signer.sign(admitted, std::time::SystemTime::now())
+}
+
+fn provenance_of(served: &ServedVersion, hub: &str) -> BTreeMap<String, String> {
+    [
+        ("origin", hub.to_owned()),
+        ("skill", served.id.to_string()),
+        ("version", served.version.to_string()),
+        ("publisher", served.publisher.to_string()),
+        ("publishedAt", served.published_at.to_string()),
+    ]
+    .into_iter()
+    .map(|(word, value)| (word.to_owned(), value))
+    .collect()
+}
+
+/// What a policy may ask about a version; its age follows from when it was published.
+pub(crate) fn known_skill(served: &ServedVersion) -> KnownSkill {
+    let is_script = |file: &VersionFile| {
+        let path = file.path.as_str();
+        path.starts_with("scripts/") || SCRIPTS.iter().any(|ending| path.ends_with(ending))
+    };
+    let mut facts = SkillFacts::new(served.id.clone());
+    served.state.as_str().clone_into(&mut facts.state);
+    facts.has_scripts = served.files.iter().any(is_script);
+    KnownSkill { facts, since: served.published_at }
+}
+
+/// Endings of files that can be run.
+const SCRIPTS: [&str; 12] =
+    [".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".ps1", ".bat", ".exe"];
+
 /// Makes the skill that the catalogue serves for a version.
-pub(crate) fn skill_of(
+fn skill_of(
     served: &ServedVersion,
     at: ServedAt,
     store: impl FnOnce() -> Arc<dyn FileStore>,

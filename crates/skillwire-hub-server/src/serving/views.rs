@@ -1,62 +1,87 @@
-//! Which skills each token shows its holder.
+//! What each caller of a hub sees, before a channel turns it into skills.
+
+use std::sync::Arc;
 
 use skillwire_core::Digest;
-use skillwire_hub::{Action, Caller, Namespace, Timestamp, TokenHash, TokenRecord};
-use skillwire_server::{PathPatterns, http::Tokens};
+use skillwire_hub::{Action, Caller, CallerClass, Namespace, Timestamp, TokenHash, TokenRecord};
+
+use crate::access::{AccessHandle, HubAccess};
+
+/// What a caller sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CallerSight {
+    /// Everything: it operates the hub.
+    Everything,
+    /// What its class sees.
+    Class(CallerClass),
+    /// Nothing: its credential is not for reading.
+    Nothing,
+}
+
+impl CallerSight {
+    /// Finds out what a caller sees; the configuration was applied to it before.
+    pub(crate) fn of(caller: &Caller, namespaces: &[Namespace], access: &HubAccess) -> Self {
+        if caller.require_administrator(Action::Operate).is_ok() {
+            return Self::Everything;
+        }
+        CallerClass::of(caller, namespaces, &*access.policy).map_or(Self::Nothing, Self::Class)
+    }
+}
 
 /// The callers of a hub at one moment.
 #[derive(Debug)]
 pub(crate) struct CallerViews {
-    pub(crate) tokens: Tokens,
+    /// The name of each caller with a token of the hub, the digest of its token, and what it sees.
+    pub(crate) tokens: Vec<(String, Digest, CallerSight)>,
     /// What callers without a token see.
-    pub(crate) public: PathPatterns,
+    pub(crate) public: CallerSight,
     /// When the first of these tokens ends, so that the table has to be made again.
     pub(crate) next_end: Option<Timestamp>,
+    pub(crate) namespaces: Arc<[Namespace]>,
+    pub(crate) access: AccessHandle,
 }
 
 impl CallerViews {
     pub(crate) fn new(
         tokens: &[(TokenRecord, TokenHash)],
-        namespaces: &[Namespace],
+        namespaces: Vec<Namespace>,
         now: Timestamp,
+        handle: &AccessHandle,
     ) -> Self {
-        let valid = tokens.iter().filter(|(record, _)| record.is_valid(now));
-        let next_end = valid.clone().filter_map(|(record, _)| record.expires_at).min();
-        let callers = valid.map(|(record, hash)| {
-            // The name is shown in logs; the number tells two tokens of one subject apart.
-            let name = format!("{}#{}", record.subject, record.id);
-            (
-                name,
-                Digest::from_bytes(*hash.digest().as_bytes()),
-                visible(&record.caller(), namespaces),
-            )
+        let access = handle.now();
+        let valid = tokens.iter().filter(|(record, _)| {
+            record.is_valid(now) && !access.blocked.contains(&record.subject)
         });
-        let mut callers: Vec<_> = callers.collect();
-        let anonymous = Caller::anonymous();
-        let public = visible(&anonymous, namespaces).unwrap_or_default();
+        let next_end = valid.clone().filter_map(|(record, _)| record.expires_at).min();
+        let sight = |caller: Caller| CallerSight::of(&access.apply(caller), &namespaces, &access);
+        let mut callers: Vec<_> = valid
+            .map(|(record, hash)| {
+                // The name is shown in logs; the number tells two tokens of one subject apart.
+                let name = format!("{}#{}", record.subject, record.id);
+                let digest = Digest::from_bytes(*hash.digest().as_bytes());
+                (name, digest, sight(record.caller()))
+            })
+            .collect();
+        let anonymous = access.apply(Caller::anonymous());
+        let public = sight(Caller::anonymous());
         // Where nothing is public, a caller without a token is asked for one.
         if namespaces.iter().any(|namespace| anonymous.may(Action::Read, namespace)) {
-            callers.push(("anonymous".to_owned(), Digest::of(b""), Some(public.clone())));
+            callers.push(("anonymous".to_owned(), Digest::of(b""), public.clone()));
         }
-        Self { tokens: Tokens::from_digests(callers), public, next_end }
+        let (namespaces, access) = (namespaces.into(), handle.clone());
+        Self { tokens: callers, public, next_end, namespaces, access }
     }
-}
 
-/// The skills that a caller sees; `None` is all of them.
-fn visible(caller: &Caller, namespaces: &[Namespace]) -> Option<PathPatterns> {
-    if caller.require_administrator(Action::Operate).is_ok() {
-        return None;
+    /// What a caller of an issuer sees that was admitted before; `None` if it would not be any more.
+    pub(crate) fn verified(&self, name: &str) -> Option<CallerSight> {
+        let caller = self.access.known(name)?;
+        Some(CallerSight::of(&caller, &self.namespaces, &self.access.now()))
     }
-    let readable = namespaces.iter().filter(|namespace| caller.may(Action::Read, namespace));
-    let patterns = readable.map(|namespace| format!("{}/**", namespace.name));
-    // The name of a namespace holds no character that means something in a pattern. If one did, the
-    // caller would see nothing.
-    Some(PathPatterns::parse(patterns).unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
-    use skillwire_hub::{Role, Scope, Subject};
+    use skillwire_hub::{Role, Scope, SkillFacts, Subject};
 
     use super::*;
 
@@ -70,20 +95,21 @@ mod tests {
 
     #[test]
     fn a_caller_sees_the_namespaces_that_it_may_read() {
-        let all = namespaces();
-        let shows = |caller: &Caller, path: &str| {
-            visible(caller, &all).is_none_or(|patterns| patterns.matches(path))
+        let (all, access) = (namespaces(), HubAccess::default());
+        let shows = |caller: &Caller, skill: &str| match CallerSight::of(caller, &all, &access) {
+            CallerSight::Everything => true,
+            CallerSight::Nothing => false,
+            CallerSight::Class(class) => {
+                let facts = SkillFacts::new(skill.parse().unwrap());
+                class.covers(&facts.skill.namespace) && access.policy.decide(&class, &facts).allowed
+            }
         };
         let ana = Caller::new("ana".parse().unwrap());
-        for (path, ana_sees, public) in [
-            ("acme/refunds", true, false),
-            ("acme/_v/1.0.0/refunds", true, false),
-            ("open/x", true, true),
-            ("secret/x", false, false),
-            ("acmex/refunds", false, false),
-        ] {
-            assert_eq!(shows(&ana, path), ana_sees, "{path}");
-            assert_eq!(shows(&Caller::anonymous(), path), public, "{path}");
+        for (skill, ana_sees, public) in
+            [("acme/refunds", true, false), ("open/x", true, true), ("secret/x", false, false)]
+        {
+            assert_eq!(shows(&ana, skill), ana_sees, "{skill}");
+            assert_eq!(shows(&Caller::anonymous(), skill), public, "{skill}");
         }
         let limited = ana.clone().limited_to(["open".parse().unwrap()]);
         assert!(!shows(&limited, "acme/refunds"));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use skillwire_hub::HubChange;
-use skillwire_hub_store::{Followed, NewJob};
+use skillwire_hub_store::{HubStore, NewJob};
 
 use crate::{
     contract,
@@ -11,26 +11,26 @@ use crate::{
 };
 
 contract! {
-    a_follower_sees_every_change_once_and_in_order,
-    a_follower_hears_of_a_commit_before_its_interval_ends,
-    a_follower_that_missed_events_is_told_so,
-    an_event_of_a_newer_program_does_not_stop_a_follower,
+    a_replica_sees_every_change_once_and_in_order,
+    a_replica_hears_of_a_commit_before_its_interval_ends,
+    a_replica_that_missed_events_is_told_so,
+    an_event_of_a_newer_program_does_not_stop_a_replica,
     work_is_leased_once_and_given_out_again_when_its_worker_vanished,
 }
 
-async fn a_follower_sees_every_change_once_and_in_order(hub: Hub) {
-    let mut follower = hub.store.follow(0).await.unwrap();
+async fn a_replica_sees_every_change_once_and_in_order(hub: Hub) {
     hub.namespace("acme").await;
     for text in ["one", "two", "three"] {
         hub.published("acme/refunds", text).await;
     }
     let mut events = Vec::new();
+    let mut after = 0;
     for _ in 0..100 {
-        match follower.next(Duration::ZERO).await.unwrap() {
-            Followed::Events(more) => events.extend(more),
-            Followed::Nothing => break,
-            Followed::Gap { .. } => panic!("a gap"),
-        }
+        let page = hub.store.outbox_after(after, 2).await.unwrap();
+        assert!(!page.gap && page.events.len() <= 2);
+        let Some(last) = page.events.last() else { break };
+        after = last.number;
+        events.extend(page.events);
     }
     let numbers: Vec<u64> = events.iter().map(|event| event.number).collect();
     let expected: Vec<u64> = (1..=hub.store.outbox_head().await.unwrap()).collect();
@@ -48,37 +48,41 @@ async fn a_follower_sees_every_change_once_and_in_order(hub: Hub) {
     assert_eq!(events.last().unwrap().change.skill(), Some(&skill("acme/refunds")));
 }
 
-async fn a_follower_hears_of_a_commit_before_its_interval_ends(hub: Hub) {
+async fn a_replica_hears_of_a_commit_before_its_interval_ends(hub: Hub) {
     hub.namespace("acme").await;
-    let head = hub.store.outbox_head().await.unwrap();
-    let mut follower = hub.store.follow(head).await.unwrap();
-    // An hour is never waited for: the hint ends the wait.
-    let interval = Duration::from_hours(1);
-    let waiting = tokio::spawn(async move { follower.next(interval).await });
+    // Another replica: only PostgreSQL tells one process of the commits of another.
+    let other = if hub.is_embedded() {
+        hub.store.clone()
+    } else {
+        HubStore::open(hub.options.clone()).await.unwrap()
+    };
+    let mut hints = other.hints().await;
     hub.published("acme/refunds", "one").await;
-    let found = tokio::time::timeout(Duration::from_mins(1), waiting).await.expect("a hint");
-    assert!(matches!(found.unwrap().unwrap(), Followed::Events(_)));
+    // An hour is never waited for: the hint ends the wait.
+    let waited = hints.wait(Duration::from_hours(1));
+    tokio::time::timeout(Duration::from_mins(1), waited).await.expect("a hint");
 }
 
-async fn a_follower_that_missed_events_is_told_so(hub: Hub) {
+async fn a_replica_that_missed_events_is_told_so(hub: Hub) {
     hub.namespace("acme").await;
     for number in 0..5 {
         hub.published("acme/refunds", &format!("text {number}")).await;
     }
     let head = hub.store.outbox_head().await.unwrap();
     hub.store.trim_outbox(3).await.unwrap();
-    let mut follower = hub.store.follow(1).await.unwrap();
-    assert_eq!(follower.next(Duration::ZERO).await.unwrap(), Followed::Gap { head });
-    follower.resume(head);
-    assert_eq!(follower.next(Duration::ZERO).await.unwrap(), Followed::Nothing);
-    let page = hub.store.outbox_after(head - 3, 100).await.unwrap();
-    assert_eq!((page.events.len(), page.gap), (3, false));
-    // A hub that was restored to an earlier state has fewer events than the follower saw.
-    let mut ahead = hub.store.follow(head + 10).await.unwrap();
-    assert_eq!(ahead.next(Duration::ZERO).await.unwrap(), Followed::Gap { head });
+    let gap_after = async |after| {
+        let page = hub.store.outbox_after(after, 100).await.unwrap();
+        assert_eq!(page.head, head);
+        (page.gap, page.events.len())
+    };
+    assert!(gap_after(1).await.0);
+    assert_eq!(gap_after(head).await, (false, 0));
+    assert_eq!(gap_after(head - 3).await, (false, 3));
+    // A hub that was restored to an earlier state has fewer events than the replica saw.
+    assert!(gap_after(head + 10).await.0);
 }
 
-async fn an_event_of_a_newer_program_does_not_stop_a_follower(hub: Hub) {
+async fn an_event_of_a_newer_program_does_not_stop_a_replica(hub: Hub) {
     hub.namespace("acme").await;
     hub.raw(r#"UPDATE outbox SET change = '{"kind":"from-tomorrow","x":1}' WHERE number = 2"#)
         .await;

@@ -144,11 +144,11 @@ async fn readers_of_a_content_are_found_in_the_audit_log(hub: Hub) {
         actor: actor.into(),
         target: "acme/refunds@1.0.0".into(),
         content: content(text),
-        path: "SKILL.md".into(),
+        files: [("SKILL.md".to_owned(), 2)].into(),
     };
     let start = hub.store.now();
     let reads = [read("rita", "one"), read("rex", "one"), read("rita", "other")];
-    hub.store.record_reads(&reads).await.unwrap();
+    hub.store.record_reads(&reads, 7).await.unwrap();
     let mut filter = AuditFilter::default();
     filter.content = Some(content("one"));
     filter.action = Some(skillwire_hub::AuditAction::Read);
@@ -161,6 +161,13 @@ async fn readers_of_a_content_are_found_in_the_audit_log(hub: Hub) {
     filter.target = Some("acme/refunds@1.0.0".into());
     let found = hub.store.audit(&hub.admin, &filter, &PageRequest::default()).await.unwrap();
     assert_eq!(found.items.len(), 1);
+    assert_eq!(found.items[0].details, r#"{"files":{"SKILL.md":2}}"#);
+    // The log says that it is incomplete.
+    let mut lost = AuditFilter::default();
+    lost.actor = Some("hub".into());
+    let found = hub.store.audit(&hub.admin, &lost, &PageRequest::default()).await.unwrap();
+    assert_eq!(found.items[0].details, r#"{"not_recorded":7}"#);
+    assert_eq!(hub.store.verify_audit().await.unwrap(), Ok(found.items[0].number));
     let denied = hub.store.audit(&caller("olga"), &filter, &PageRequest::default()).await;
     assert_eq!(crate::support::refused(denied), "not-allowed");
     assert!(hub.heads().await.1 > 3);

@@ -16,6 +16,7 @@ mod operating;
 mod publishing;
 mod schema;
 mod support;
+mod upstreams;
 
 /// Runs each test of a module on both engines.
 macro_rules! contract {

@@ -23,6 +23,7 @@ contract! {
     a_namespace_that_is_full_refuses_more,
     publishers_at_the_same_time_get_one_version_each,
     the_same_upload_many_times_at_once_is_one_version,
+    several_versions_are_published_at_once_or_none_is,
 }
 
 async fn a_published_version_is_served_and_its_files_are_read_back(hub: Hub) {
@@ -222,4 +223,24 @@ async fn the_same_upload_many_times_at_once_is_one_version(hub: Hub) {
         }))
     ));
     assert!(!Role::Reader.allows(Action::Publish));
+}
+
+async fn several_versions_are_published_at_once_or_none_is(hub: Hub) {
+    hub.namespace("acme").await;
+    let ana = caller("ana");
+    let uploads = ["one", "two", "three"].map(|name| upload(&format!("acme/{name}"), name));
+    let published = hub.store.publish_all(&ana, uploads.to_vec()).await.unwrap();
+    let versions: Vec<String> = published.iter().map(|one| one.version.to_string()).collect();
+    assert_eq!(versions, ["acme/one@1.0.0", "acme/two@1.0.0", "acme/three@1.0.0"]);
+    let served = hub.store.served(&ChannelName::latest(), &skill("acme/two")).await.unwrap();
+    assert_eq!(served.unwrap().content, published[1].content);
+    // Again they are the same versions.
+    let again = hub.store.publish_all(&ana, uploads.to_vec()).await.unwrap();
+    assert!(again.iter().all(|one| one.existing));
+    let heads = hub.heads().await;
+    let partly = [upload("acme/four", "four"), upload("other/five", "five")];
+    let code = refused(hub.store.publish_all(&ana, partly.to_vec()).await);
+    assert_eq!(code, "unknown-namespace");
+    assert_eq!(hub.heads().await, heads);
+    assert!(hub.store.served(&ChannelName::latest(), &skill("acme/four")).await.unwrap().is_none());
 }

@@ -19,10 +19,7 @@ async fn an_older_program_refuses_a_schema_that_it_cannot_work_with(hub: Hub) {
     let heads = hub.heads().await;
     hub.raw("UPDATE schema_version SET version = 99, readable_from = 99").await;
     let opened = HubStore::open(hub.options.clone()).await;
-    assert!(matches!(
-        opened.err(),
-        Some(StoreError::NewerSchema { found: 99, needed: 99, known: 1 })
-    ));
+    assert!(matches!(opened.err(), Some(StoreError::NewerSchema { found: 99, needed: 99, .. })));
     // One that runs already stops to write.
     let written = hub.publish("acme/refunds", "one").await;
     assert!(matches!(written, Err(StoreError::NewerSchema { .. })));
@@ -34,7 +31,7 @@ async fn two_programs_work_side_by_side_while_a_schema_only_adds(hub: Hub) {
     // What a newer program's migration could do during a rolling upgrade.
     hub.raw(
         "ALTER TABLE versions ADD COLUMN weight BIGINT; CREATE TABLE evidence (id BIGINT);
-         UPDATE schema_version SET version = 2",
+         UPDATE schema_version SET version = 98",
     )
     .await;
     let older = HubStore::open(hub.options.clone()).await.unwrap();
@@ -50,12 +47,16 @@ async fn two_programs_work_side_by_side_while_a_schema_only_adds(hub: Hub) {
 async fn a_schema_is_made_only_if_the_options_allow_it(hub: Hub) {
     hub.raw("UPDATE schema_version SET version = 0, readable_from = 0").await;
     let opened = HubStore::open(hub.options.clone().with_migrate(false)).await;
-    assert!(matches!(opened.err(), Some(StoreError::OlderSchema { found: 0, known: 1 })));
+    assert!(matches!(opened.err(), Some(StoreError::OlderSchema { found: 0, .. })));
 }
 
 async fn many_replicas_start_at_once_on_a_new_database(hub: Hub) {
     hub.raw("DROP TABLE schema_version; DROP TABLE hub").await;
     for table in [
+        "observations",
+        "offer_blobs",
+        "offers",
+        "upstreams",
         "jobs",
         "outbox",
         "audit",

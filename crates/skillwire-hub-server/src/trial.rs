@@ -1,0 +1,155 @@
+//! Trying a policy on the catalogue before it counts, and saying which rule decides.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use skillwire_hub::{
+    Caller, ChannelName, PageRequest, PolicyDecision, SkillFacts, SkillId, Subject,
+};
+use skillwire_hub_store::{HubStore, StoreError};
+
+use crate::{
+    access::HubAccess,
+    serving::{CallerSight, known_skill},
+};
+
+/// What a caller would see of a skill.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct Explained {
+    /// The facts that the policy asks about.
+    pub facts: SkillFacts,
+    /// The roles of the caller in the skill's namespace.
+    pub roles: Vec<String>,
+    /// What is decided, and by which rules.
+    pub decision: PolicyDecision,
+}
+
+/// A skill that a caller would see by one policy and not by the other.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct PolicyChange {
+    /// The caller: a subject, a group, or `*` for callers without a token.
+    pub caller: String,
+    /// The skill.
+    pub skill: SkillId,
+    /// Whether the caller sees it with the new policy.
+    pub seen: bool,
+    /// The rules that decide with the new policy.
+    pub rules: Vec<String>,
+}
+
+/// How a policy would change what callers see.
+#[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
+pub struct PolicyComparison {
+    /// How many skills were looked at.
+    pub skills: usize,
+    /// How many callers and groups were looked at.
+    pub callers: usize,
+    /// What would change.
+    pub changes: Vec<PolicyChange>,
+}
+
+/// Returns the caller that a user names: a subject, or `group:NAME` for a member of a group.
+pub fn named_caller(name: &Subject, access: &HubAccess) -> Caller {
+    let caller = if *name == Subject::everyone() {
+        Caller::anonymous()
+    } else if name.is_group() {
+        // A member of the group, about whom nothing else is known.
+        Caller::anonymous().in_groups([name.clone()])
+    } else {
+        Caller::new(name.clone())
+    };
+    access.apply(caller)
+}
+
+/// Says whether a caller sees a skill of the channel `latest`, and why; `None` if there is no such skill.
+pub async fn explain(
+    store: &HubStore,
+    access: &HubAccess,
+    caller: &Caller,
+    skill: &SkillId,
+) -> Result<Option<Explained>, StoreError> {
+    let Some(served) = store.served(&ChannelName::latest(), skill).await? else { return Ok(None) };
+    let namespaces = store.all_namespaces().await?;
+    let facts = known_skill(&served).at(store.now());
+    let (roles, decision) = match CallerSight::of(caller, &namespaces, access) {
+        CallerSight::Everything => (Vec::new(), always(true, "administrator")),
+        CallerSight::Nothing => (Vec::new(), always(false, "scopes of the credential")),
+        CallerSight::Class(class) => {
+            let roles = class.roles.get(&skill.namespace).into_iter().flatten();
+            let roles = roles.map(ToString::to_string).collect();
+            let decision = if class.covers(&skill.namespace) {
+                access.policy.decide(&class, &facts)
+            } else {
+                always(false, "limits of the credential")
+            };
+            (roles, decision)
+        }
+    };
+    Ok(Some(Explained { facts, roles, decision }))
+}
+
+fn always(allowed: bool, rule: &str) -> PolicyDecision {
+    PolicyDecision { allowed, rules: vec![rule.to_owned()], problems: Vec::new() }
+}
+
+/// Compares what callers see of the channel `latest` with two configurations.
+///
+/// The callers are those that tokens, roles and groups name, and callers without a token.
+pub async fn compare(
+    store: &HubStore,
+    before: &HubAccess,
+    after: &HubAccess,
+) -> Result<PolicyComparison, StoreError> {
+    let namespaces = store.all_namespaces().await?;
+    let mut names: BTreeSet<Subject> = [Subject::everyone()].into();
+    names.extend(store.all_tokens().await?.into_iter().map(|(record, _)| record.subject));
+    names.extend(namespaces.iter().flat_map(|namespace| namespace.grants.keys().cloned()));
+    names.extend(after.configured.groups.keys().cloned());
+    let of_roles = after.configured.roles.values().flat_map(|roles| roles.values());
+    names.extend(of_roles.flatten().cloned());
+    let mut comparison = PolicyComparison { callers: names.len(), ..PolicyComparison::default() };
+    let sights: Vec<_> = names
+        .iter()
+        .map(|name| {
+            let sight = |access| CallerSight::of(&named_caller(name, access), &namespaces, access);
+            (name, sight(before), sight(after))
+        })
+        .collect();
+    let mut request = PageRequest::first(PageRequest::MAX_LIMIT);
+    loop {
+        let page = store.served_page(&ChannelName::latest(), &request).await?;
+        for served in &page.items {
+            comparison.skills += 1;
+            let facts = known_skill(served).at(store.now());
+            for (name, old, new) in &sights {
+                let was = decide(old, &facts, before);
+                let is = decide(new, &facts, after);
+                if was.allowed != is.allowed {
+                    comparison.changes.push(PolicyChange {
+                        caller: name.to_string(),
+                        skill: served.id.clone(),
+                        seen: is.allowed,
+                        rules: is.rules,
+                    });
+                }
+            }
+        }
+        match page.next {
+            Some(next) => request = request.after(Some(next)),
+            None => return Ok(comparison),
+        }
+    }
+}
+
+fn decide(sight: &CallerSight, facts: &SkillFacts, access: &HubAccess) -> PolicyDecision {
+    match sight {
+        CallerSight::Everything => always(true, "administrator"),
+        CallerSight::Class(class) if class.covers(&facts.skill.namespace) => {
+            access.policy.decide(class, facts)
+        }
+        CallerSight::Class(_) | CallerSight::Nothing => always(false, "limits of the credential"),
+    }
+}

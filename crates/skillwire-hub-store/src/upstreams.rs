@@ -1,0 +1,275 @@
+//! The upstreams of a hub.
+
+use skillwire_hub::{
+    Action, AuditAction, Caller, HubChange, NamespaceName, NewAuditEntry, Quotas, Refusal,
+    ReviewPolicy, ReviewRules, Role, Subject, Timestamp, Upstream, UpstreamLimits, UpstreamMode,
+    UpstreamSource,
+};
+
+use crate::{
+    error::StoreError,
+    namespaces::{insert_grant, insert_namespace, load_required},
+    records::{load_namespace, subject_of, time_of},
+    sql::{Row, Tx, args},
+    store::{HubStore, WriteTx, from_json, to_json},
+};
+
+/// An upstream, and who added it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UpstreamRecord {
+    /// The upstream.
+    pub upstream: Upstream,
+    /// Whether the configuration file of a replica describes it.
+    pub configured: bool,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// Who added it.
+    pub created_by: Subject,
+}
+
+/// What of an upstream changes; what is not set stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UpstreamChange {
+    /// Where its skills come from.
+    pub source: Option<UpstreamSource>,
+    /// How they are passed on.
+    pub mode: Option<UpstreamMode>,
+    /// The most that it may cost.
+    pub limits: Option<UpstreamLimits>,
+    /// Which new content is approved without a reviewer.
+    pub rules: Option<ReviewRules>,
+    /// Whether giving up a pin is meant.
+    pub leave_pin: bool,
+}
+
+/// The columns that [`record_of`] reads.
+macro_rules! upstream_columns {
+    () => {
+        "label, source, mode, limits, rules, configured, created_at, created_by"
+    };
+}
+
+impl HubStore {
+    /// Adds an upstream. Its label becomes a namespace, unless one without skills has that name.
+    #[tracing::instrument(skip_all, fields(label = %upstream.label))]
+    pub async fn add_upstream(
+        &self,
+        caller: &Caller,
+        upstream: Upstream,
+        configured: bool,
+    ) -> Result<UpstreamRecord, StoreError> {
+        caller.require_administrator(Action::ManageHub)?;
+        let mut tx = self.begin_write(&caller.subject).await?;
+        let result = async {
+            let label = upstream.label.clone();
+            if load_upstream(tx.tx(), &label).await?.is_some() {
+                return Err(Refusal::UpstreamTaken(label).into());
+            }
+            match load_namespace(tx.tx(), &label).await? {
+                Some(namespace) if namespace.usage.skills > 0 => {
+                    return Err(Refusal::UpstreamTaken(label).into());
+                }
+                Some(_) => {}
+                None => {
+                    let quotas = Quotas::default();
+                    insert_namespace(&mut tx, &label, false, ReviewPolicy::None, &quotas).await?;
+                    insert_grant(&mut tx, &label, &caller.subject, Role::Owner).await?;
+                    tx.announce(HubChange::NamespaceChanged { namespace: label.clone() }).await?;
+                }
+            }
+            let insert = "INSERT INTO upstreams (label, source, mode, limits, rules, configured,
+                created_at, created_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+            let values = args![
+                label.as_str(),
+                to_json(&upstream.source)?,
+                upstream.mode.as_str(),
+                to_json(&upstream.limits)?,
+                to_json(&upstream.rules)?,
+                configured,
+                tx.now.as_millis(),
+                caller.subject.as_str(),
+            ];
+            tx.execute(insert, values).await?;
+            record_change(&mut tx, &upstream, "add").await?;
+            load_upstream(tx.tx(), &label).await?.ok_or_else(|| gone(&label))
+        }
+        .await;
+        tx.finish(result).await
+    }
+
+    /// Changes an upstream; a change to what it is already changes nothing.
+    #[tracing::instrument(skip_all, fields(%label))]
+    pub async fn change_upstream(
+        &self,
+        caller: &Caller,
+        label: &NamespaceName,
+        change: UpstreamChange,
+    ) -> Result<UpstreamRecord, StoreError> {
+        caller.require_administrator(Action::ManageHub)?;
+        let mut tx = self.begin_write(&caller.subject).await?;
+        let result = async {
+            let before = require_upstream(tx.tx(), label).await?;
+            let mode = change.mode.unwrap_or(before.upstream.mode);
+            let source = change.source.unwrap_or_else(|| before.upstream.source.clone());
+            let mut after = Upstream::new(label.clone(), source, before.upstream.mode)?
+                .with_limits(change.limits.unwrap_or(before.upstream.limits))?
+                .with_rules(change.rules.unwrap_or(before.upstream.rules));
+            after.change_mode(mode, change.leave_pin)?;
+            if after == before.upstream {
+                return Ok(before);
+            }
+            let update = "UPDATE upstreams SET source = $2, mode = $3, limits = $4, rules = $5
+                WHERE label = $1";
+            let values = args![
+                label.as_str(),
+                to_json(&after.source)?,
+                after.mode.as_str(),
+                to_json(&after.limits)?,
+                to_json(&after.rules)?,
+            ];
+            tx.execute(update, values).await?;
+            record_change(&mut tx, &after, "set").await?;
+            require_upstream(tx.tx(), label).await
+        }
+        .await;
+        tx.finish(result).await
+    }
+
+    /// Removes an upstream and what the hub keeps of it. Decisions and the namespace stay.
+    #[tracing::instrument(skip_all, fields(%label))]
+    pub async fn remove_upstream(
+        &self,
+        caller: &Caller,
+        label: &NamespaceName,
+        leave_pin: bool,
+    ) -> Result<UpstreamRecord, StoreError> {
+        caller.require_administrator(Action::ManageHub)?;
+        let mut tx = self.begin_write(&caller.subject).await?;
+        let result = async {
+            let before = require_upstream(tx.tx(), label).await?;
+            before.upstream.require_unpinned(leave_pin)?;
+            let blobs = "DELETE FROM offer_blobs WHERE offer IN
+                (SELECT id FROM offers WHERE upstream = $1)";
+            tx.execute(blobs, args![label.as_str()]).await?;
+            tx.execute("DELETE FROM offers WHERE upstream = $1", args![label.as_str()]).await?;
+            let observed = "DELETE FROM observations WHERE upstream = $1";
+            tx.execute(observed, args![label.as_str()]).await?;
+            tx.execute("DELETE FROM upstreams WHERE label = $1", args![label.as_str()]).await?;
+            record_change(&mut tx, &before.upstream, "remove").await?;
+            Ok(before)
+        }
+        .await;
+        tx.finish(result).await
+    }
+
+    /// Returns an upstream that the caller may read.
+    pub async fn upstream(
+        &self,
+        caller: &Caller,
+        label: &NamespaceName,
+    ) -> Result<UpstreamRecord, StoreError> {
+        let mut tx = self.begin_read().await?;
+        let found = async {
+            load_required(&mut tx, caller, label, Action::Read)
+                .await
+                .map_err(|_| StoreError::from(Refusal::UnknownUpstream(label.clone())))?;
+            require_upstream(&mut tx, label).await
+        }
+        .await;
+        tx.commit().await?;
+        found
+    }
+
+    /// Returns the upstreams that the caller may read, by label.
+    pub async fn upstreams(&self, caller: &Caller) -> Result<Vec<UpstreamRecord>, StoreError> {
+        let namespaces = self.all_namespaces().await?;
+        let readable = |record: &UpstreamRecord| {
+            let label = &record.upstream.label;
+            let namespace = namespaces.iter().find(|namespace| namespace.name == *label);
+            namespace.is_some_and(|namespace| caller.may(Action::Read, namespace))
+        };
+        let all = self.all_upstreams().await?;
+        Ok(all.into_iter().filter(readable).collect())
+    }
+
+    /// Returns every upstream, by label; for replicas that follow them.
+    pub async fn all_upstreams(&self) -> Result<Vec<UpstreamRecord>, StoreError> {
+        let select = concat!("SELECT ", upstream_columns!(), " FROM upstreams ORDER BY label");
+        let rows = self.database().rows(select, args![]).await?;
+        rows.iter().map(record_of).collect()
+    }
+}
+
+/// Refuses a namespace that belongs to an upstream.
+pub(crate) async fn require_own(tx: &mut Tx, namespace: &NamespaceName) -> Result<(), StoreError> {
+    let select = "SELECT label FROM upstreams WHERE label = $1";
+    match tx.row(select, args![namespace.as_str()]).await? {
+        None => Ok(()),
+        Some(_) => Err(Refusal::BelongsToUpstream(namespace.clone()).into()),
+    }
+}
+
+pub(crate) async fn load_upstream(
+    tx: &mut Tx,
+    label: &NamespaceName,
+) -> Result<Option<UpstreamRecord>, StoreError> {
+    let select = concat!("SELECT ", upstream_columns!(), " FROM upstreams WHERE label = $1");
+    let row = tx.row(select, args![label.as_str()]).await?;
+    row.map(|row| record_of(&row)).transpose()
+}
+
+pub(crate) async fn require_upstream(
+    tx: &mut Tx,
+    label: &NamespaceName,
+) -> Result<UpstreamRecord, StoreError> {
+    let found = load_upstream(tx, label).await?;
+    found.ok_or_else(|| Refusal::UnknownUpstream(label.clone()).into())
+}
+
+fn gone(label: &NamespaceName) -> StoreError {
+    StoreError::corrupt(format!("an upstream `{label}` that is gone after it was added"))
+}
+
+fn record_of(row: &Row) -> Result<UpstreamRecord, StoreError> {
+    let label: NamespaceName = row.parsed(0, "label")?;
+    let mode = row.text(2)?;
+    let corrupt = |what: &str| StoreError::corrupt(format!("the {what} of the upstream `{label}`"));
+    let mode = mode.parse().map_err(|()| corrupt("mode"))?;
+    let source = from_json(&row.text(1)?, "source of an upstream")?;
+    let upstream = Upstream::new(label.clone(), source, mode)
+        .and_then(|upstream| {
+            let limits = serde_json::from_str(&row.text(3).unwrap_or_default());
+            upstream.with_limits(limits.unwrap_or_default())
+        })
+        .map_err(|_| corrupt("record"))?;
+    Ok(UpstreamRecord {
+        upstream: upstream.with_rules(from_json(&row.text(4)?, "rules of an upstream")?),
+        configured: row.flag(5)?,
+        created_at: time_of(row, 6)?,
+        created_by: subject_of(row, 7)?,
+    })
+}
+
+/// Writes the audit entry and the event of a change.
+async fn record_change(
+    tx: &mut WriteTx,
+    upstream: &Upstream,
+    step: &str,
+) -> Result<(), StoreError> {
+    let details = serde_json::json!({
+        "step": step,
+        "mode": upstream.mode,
+        "source": upstream.source,
+        "limits": upstream.limits,
+        "rules": upstream.rules,
+    });
+    tx.audit(NewAuditEntry {
+        action: AuditAction::ChangeUpstream,
+        target: upstream.label.to_string(),
+        content: None,
+        details: details.to_string(),
+    })
+    .await?;
+    tx.announce(HubChange::UpstreamChanged { upstream: upstream.label.clone() }).await
+}
