@@ -1,1 +1,39 @@
-//! Pages that show skills, differences and decisions in a browser; rendered by the server.
+//! The page: look at skills, decide, and see what happened, in a browser.
+//!
+//! A [`PageProvider`] fills view models ([`model`]) from a user's host, a folder server or a hub; one set
+//! of components renders them, and [`Page`] answers requests with the result. Everything is rendered by
+//! the server and readable without a script.
+//!
+//! The crate knows HTTP requests and HTML. It never knows a socket, a file, an environment or where a
+//! skill comes from. Three things hold for every provider:
+//!
+//! - A request is answered only if `Host`, `Origin` and the cookie are those of the page itself, and acts
+//!   only with a token that a page of the same session carried.
+//! - Text of skills never becomes markup, and what a reader could not see is marked.
+//! - Filling a view fetches nothing. A reader asks for what was not read yet.
+
+mod acts;
+mod addresses;
+mod assets;
+mod compare;
+mod guard;
+mod live;
+pub mod model;
+mod page;
+mod params;
+mod provider;
+mod render;
+mod response;
+mod session;
+mod text;
+mod texts;
+mod views;
+
+pub use self::{
+    compare::{FileComparer, MAX_COMPARED_BYTES, text_of},
+    guard::PageHosts,
+    page::{MAX_FORM_BYTES, Page, PageOptions},
+    provider::{Filled, LiveState, PageProblem, PageProvider},
+    response::{PageBody, PageResponse},
+    session::{random_secret, same_secret},
+};

@@ -1,0 +1,53 @@
+//! The list of all skills.
+
+use maud::{Markup, html};
+
+use super::{layout::Frame, parts};
+use crate::{
+    addresses,
+    model::{CatalogueQuery, CatalogueRow, CatalogueView},
+    text::marked_line,
+    texts as t,
+};
+
+pub(crate) fn catalogue(frame: &Frame, query: &CatalogueQuery, view: &CatalogueView) -> Markup {
+    let chosen = |name: &str| query.filter(name).map(str::to_owned);
+    html! {
+        h1 { (t::section(frame.section)) }
+        (parts::search_form("/", (Some(&query.words), t::SEARCH_SKILLS), &view.filters, &chosen))
+        (parts::notices(&view.notices, &frame.form_token, "/"))
+        div #results { (results(query, view)) }
+    }
+}
+
+/// The part of the list that a search replaces.
+pub(crate) fn results(query: &CatalogueQuery, view: &CatalogueView) -> Markup {
+    let pages = view.total.div_ceil(CatalogueQuery::PAGE).max(1);
+    html! {
+        p.found role="status" { (t::found(view.total, view.all)) }
+        @if view.rows.is_empty() {
+            p.empty { @if view.all == 0 { (t::NO_SKILLS) } @else { (t::NO_MATCH) } }
+        } @else {
+            ol.skills aria-label=(t::RESULTS) { @for row in &view.rows { (skill_row(row)) } }
+        }
+        (parts::pager(query.page, Some(pages), query.page + 1 < pages, &|page| addresses::list("/", query, page)))
+    }
+}
+
+fn skill_row(row: &CatalogueRow) -> Markup {
+    html! {
+        li {
+            div.head {
+                a.title href=(addresses::skill(&row.key, "")) { (marked_line(&row.name)) }
+                (parts::state(&row.state))
+            }
+            p.description { (marked_line(&row.description)) }
+            p.meta {
+                span { (t::FROM) " " (marked_line(&row.origin)) }
+                (parts::scan_result(row.scan))
+                @if let Some(signer) = &row.signer { span { (t::SIGNED_BY) " " (marked_line(signer)) } }
+                @for mark in &row.marks { span.mark { (mark) } }
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! How clients connect.
+
+use maud::{Markup, html};
+
+use super::parts;
+use crate::{
+    model::{ConnectView, Section},
+    text::marked_line,
+    texts as t,
+};
+
+pub(crate) fn connect(view: &ConnectView) -> Markup {
+    html! {
+        h1 { (t::section(Section::Connect)) }
+        p.lead { (view.about) }
+        @if let Some(line) = &view.line { p { (t::CONNECT_ALL) } (parts::copyable(line)) }
+        @for entry in &view.entries {
+            section.client {
+                h2 {
+                    (entry.client)
+                    @if entry.is_connected { span.pill.good { (t::CONNECTED) } }
+                    @else if entry.is_present { span.pill.waiting { (t::PRESENT) } }
+                }
+                p { (t::PUT_INTO) " " code { (marked_line(&entry.file)) } }
+                (parts::copyable(&entry.text))
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+// Numbers of the page, each as a ratio to a reference of the same run or against a stated bound.
+//
+//   node tools/page/measure.mjs        SKILLWIRE names the program, built for release
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { close, signIn } from "./lib/browser.mjs";
+import { World, skill, waitFor, write } from "./lib/programs.mjs";
+
+const many = Number(process.env.PAGE_SKILLS ?? 100_000);
+const median = (numbers) => numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
+const memory = (child) => Number(readFileSync(`/proc/${child.pid}/status`, "utf8").match(/VmRSS:\s+(\d+)/)[1]) / 1024;
+const rows = [];
+const report = (what, value, bound) => {
+  rows.push({ what, value, bound });
+  console.log(`${what}: ${value} (bound: ${bound})`);
+};
+
+async function catalogue(count) {
+  const world = new World();
+  const served = join(world.folder, "served");
+  for (let n = 0; n < count; n++) {
+    write(served, { [`group-${n % 300}/skill-${n}/SKILL.md`]: skill(`skill-${n}`, `Does the work number ${n} of the group. Use when work ${n} is asked for.`, `# Skill ${n}\n\nDo it.\n`) });
+  }
+  await world.addServer("acme", served);
+  const ui = await world.ui();
+  const page = await signIn(ui);
+  await page.getByText(`${count.toLocaleString("en")} skills`).waitFor({ timeout: 240_000 });
+  const paints = [];
+  for (let n = 0; n < 15; n++) {
+    await page.goto(`${ui.origin}/`);
+    paints.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? performance.now()));
+  }
+  const weight = await page.evaluate(() => performance.getEntriesByType("resource").reduce((sum, it) => sum + it.decodedBodySize, 0));
+  const searches = [];
+  for (let n = 0; n < 10; n++) {
+    const started = Date.now();
+    await page.request.get(`${ui.origin}/?q=work+${n * 37}&part=results`);
+    searches.push(Date.now() - started);
+  }
+  const used = memory(ui.child);
+  await page.context().close();
+  world.end();
+  return { paint: median(paints), weight, search: median(searches), memory: used };
+}
+
+async function diff() {
+  const world = new World();
+  const served = join(world.folder, "served");
+  const files = (word) => Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`large/files/${n}.md`, `# File ${n}\n\n${word} in line three of ${n}.\n`.repeat(10)]));
+  write(served, { "large/SKILL.md": skill("large", "Has many files. Use in tests."), ...files("before") });
+  await world.addServer("acme", served);
+  const ui = await world.ui();
+  const page = await signIn(ui);
+  const id = encodeURIComponent("acme:skill://large/SKILL.md");
+  await page.getByText("1 skill").waitFor();
+  await page.goto(`${ui.origin}/review?id=${id}`);
+  await page.getByRole("button", { name: "Read all files" }).click();
+  await page.getByRole("button", { name: "Allow until it changes" }).click();
+  write(served, files("after"));
+  await waitFor(() => world.state_of("large") === "changed");
+  await page.goto(`${ui.origin}/servers`);
+  await page.getByRole("button", { name: "Ask again" }).click();
+  await page.goto(`${ui.origin}/diff?id=${id}`);
+  await page.getByRole("button", { name: "Read it now" }).click();
+  await page.waitForLoadState();
+  const times = [];
+  for (let n = 0; n < 5; n++) {
+    const started = Date.now();
+    await page.request.get(`${ui.origin}/diff?id=${id}`);
+    times.push(Date.now() - started);
+  }
+  world.end();
+  return median(times);
+}
+
+const few = await catalogue(100);
+report("memory with 100 skills, MiB", few.memory.toFixed(1), "60");
+report("style, script and icon, bytes", few.weight, "100000");
+report("difference of two versions with 500 files, ms", await diff(), "1000");
+const lots = await catalogue(many);
+report(`first paint with ${many} skills to that with 100`, (lots.paint / few.paint).toFixed(2), "3");
+report(`first paint, ms: 100 and ${many}`, `${few.paint.toFixed(0)} and ${lots.paint.toFixed(0)}`, "-");
+report(`a search, ms: 100 and ${many}`, `${few.search} and ${lots.search}`, "-");
+report(`memory with ${many} skills, MiB`, lots.memory.toFixed(1), "380");
+await close();

@@ -1,0 +1,59 @@
+// The page of a server: for every visitor, to read and to install from.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { close, launch, look } from "../lib/browser.mjs";
+import { ordinary } from "../lib/fixtures.mjs";
+import { World, waitFor, write } from "../lib/programs.mjs";
+
+const world = new World();
+const served = join(world.folder, "acme");
+let origin;
+let page;
+
+before(async () => {
+  write(served, ordinary);
+  const { url } = await world.serve(served, "--page", "--name", "acme");
+  origin = new URL(url).origin;
+  page = await (await launch()).newPage();
+});
+after(async () => {
+  await close();
+  world.end();
+});
+
+test("visitors search, read and get a line that installs", async () => {
+  await page.goto(origin);
+  await page.getByText("4 skills").waitFor();
+  await look(page, "served-catalogue");
+  await page.getByRole("searchbox").fill("refund");
+  await page.getByText("1 of 4 skills").waitFor();
+  await page.getByRole("link", { name: "refunds" }).click();
+  await page.getByText("Look up the order first").waitFor();
+  await look(page, "served-skill");
+  const lines = (await page.locator(".install code").first().innerText()).split("\n");
+  for (const line of lines.slice(0, 1)) world.run(...line.split(" ").slice(1));
+  assert.equal(world.state_of("refunds"), "new");
+  assert.match(lines[2], /skillwire load acme:refunds/);
+});
+
+test("visitors cannot act, and MCP goes on beside the page", async () => {
+  const answer = await page.request.post(`${origin}/act/decide`, { form: { id: "x", form: "" }, headers: { origin } });
+  assert.equal(answer.status(), 403);
+  assert.equal(await page.getByRole("button", { name: "Sign out" }).count(), 0);
+  assert.equal((await page.request.get(`${origin}/healthz`)).status(), 200);
+  assert.equal((await page.request.get(`${origin}/review`)).status(), 404);
+  assert.equal(world.list().servers[0].label, "acme");
+});
+
+test("where there are tokens, visitors see what is public", async () => {
+  write(world.folder, { tokens: "me 0123456789abcdef0123\n" });
+  const tokens = ["--token-file", join(world.folder, "tokens")];
+  const refused = world.attempt("serve", served, "--http", "127.0.0.1:0", "--page", ...tokens);
+  assert.match(refused.err, /needs `--public`/);
+  const { url } = await world.serve(served, "--page", "--public", "refunds", ...tokens);
+  await page.goto(new URL(url).origin);
+  await page.getByText("1 skill").waitFor();
+  assert.equal((await page.goto(`${new URL(url).origin}/skill?id=${encodeURIComponent("skill://release-notes/SKILL.md")}`)).status(), 404);
+  await waitFor(() => true);
+});

@@ -1,0 +1,92 @@
+// Every view, in both themes, on a wide and a narrow screen, without violations of WCAG 2.2 AA.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { assertQuiet, close, look, signIn } from "../lib/browser.mjs";
+import { changed, ordinary } from "../lib/fixtures.mjs";
+import { World, waitFor, write } from "../lib/programs.mjs";
+
+const world = new World();
+let ui;
+let page;
+const id = encodeURIComponent("acme:skill://refunds/SKILL.md");
+
+before(async () => {
+  const served = join(world.folder, "acme");
+  write(served, ordinary);
+  await world.addServer("acme", served);
+  write(join(world.home, ".agents/skills"), {
+    "house-style/SKILL.md": "---\nname: house-style\ndescription: Our words and tone. Use when writing for customers.\n---\n# Style\n\nShort sentences.\n",
+  });
+  // The user approved an earlier version, and has read it.
+  world.run("approve", "acme:refunds", "--yes");
+  world.run("approve", "acme:meeting-minutes", "--yes");
+  world.run("load", "acme:refunds");
+  for (const file of ["scripts/refund.py", "references/policy.md"]) world.run("show", "acme:refunds", file);
+  write(served, changed);
+  await waitFor(() => world.state_of("refunds") === "changed");
+  world.attempt("load", "acme:release-notes");
+  world.run("server", "add", "--no-connect", "gone", "http://127.0.0.1:9/mcp");
+  ui = await world.ui();
+  page = await signIn(ui);
+  await page.getByText("was not listed").waitFor();
+});
+after(async () => {
+  await close();
+  world.end();
+});
+
+const views = [
+  ["catalogue", "/"],
+  ["search", "/?q=refund&state=changed"],
+  ["skill-unread", `/skill?id=${id}`],
+  ["review-queue", "/review"],
+  ["approvals", "/approvals"],
+  ["context", "/context"],
+  ["runs", "/runs"],
+  ["log", "/audit"],
+  ["servers", "/servers"],
+  ["connect", "/connect"],
+  ["settings", "/settings"],
+  ["not-found", "/skill?id=acme:skill://none/SKILL.md"],
+];
+for (const [name, path] of views) {
+  test(`${name} can be used by everybody`, async () => {
+    await page.goto(ui.origin + path);
+    await look(page, name);
+    // The browser itself reports the status of this one.
+    if (name === "not-found") assert.match(page.context().errors.pop(), /404/);
+  });
+}
+
+test("a skill that was read shows all its views to everybody", async () => {
+  await page.goto(`${ui.origin}/review?id=${id}`);
+  await page.getByRole("button", { name: "Read it now" }).first().click();
+  await page.getByText("Newly reaches out to").waitFor();
+  await look(page, "review", { full: true });
+  for (const view of ["", "raw", "files", "findings", "reach", "details"]) {
+    await page.goto(`${ui.origin}/skill?id=${id}&view=${view}`);
+    await look(page, `skill-${view || "text"}`);
+  }
+  for (const layout of ["split", "unified"]) {
+    await page.goto(`${ui.origin}/diff?id=${id}&layout=${layout}`);
+    await look(page, `diff-${layout}`);
+  }
+  for (const path of ["scripts/refund.py", "assets/flow.png"]) {
+    await page.goto(`${ui.origin}/file?id=${id}&path=${encodeURIComponent(path)}`);
+    await look(page, `file-${path.split(".").pop()}`);
+  }
+  assertQuiet(page);
+});
+
+test("on a narrow screen nothing is wider than the screen", async () => {
+  const phone = await page.context().newPage();
+  await phone.setViewportSize({ width: 360, height: 740 });
+  for (const [name, path] of [["catalogue", "/"], ["skill", `/skill?id=${id}`], ["review", `/review?id=${id}`], ["diff", `/diff?id=${id}`], ["log", "/audit"]]) {
+    await phone.goto(ui.origin + path);
+    const wide = await phone.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 360, `${name} is ${wide} wide`);
+    await look(phone, `phone-${name}`);
+  }
+  await phone.close();
+});
