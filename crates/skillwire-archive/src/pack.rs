@@ -58,7 +58,7 @@ pub fn pack<'a>(
     })
 }
 
-type Files<'a> = BTreeMap<&'a RelPath, &'a [u8]>;
+type FilesToPack<'a> = BTreeMap<&'a RelPath, &'a [u8]>;
 
 /// The permissions of a file: `0755` for scripts and files with a `#!` line, `0644` for all others.
 fn mode(path: &RelPath, bytes: &[u8]) -> u32 {
@@ -66,7 +66,7 @@ fn mode(path: &RelPath, bytes: &[u8]) -> u32 {
     if script || bytes.starts_with(b"#!") { 0o755 } else { 0o644 }
 }
 
-fn tar_gz(files: &Files<'_>) -> io::Result<Vec<u8>> {
+fn tar_gz(files: &FilesToPack<'_>) -> io::Result<Vec<u8>> {
     let gzip = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM);
     let mut builder = tar::Builder::new(gzip.write(Vec::new(), Compression::default()));
     for (path, bytes) in files {
@@ -82,7 +82,7 @@ fn tar_gz(files: &Files<'_>) -> io::Result<Vec<u8>> {
     builder.into_inner()?.finish()
 }
 
-fn zip(files: &Files<'_>) -> io::Result<Vec<u8>> {
+fn zip(files: &FilesToPack<'_>) -> io::Result<Vec<u8>> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, bytes) in files {
         let options = SimpleFileOptions::default()

@@ -11,13 +11,14 @@ use std::{
 
 use arc_swap::ArcSwapOption;
 use skillwire_core::SkillUri;
-use skillwire_source::{PathPatterns, Skill, SkillContent, path_of};
+use skillwire_source::{Skill, SkillContent};
 use tokio::sync::{Mutex, broadcast, mpsc, watch};
 
 use crate::{
     change::ViewChange,
     requested_skills::RequestedSkills,
     snapshot::{CatalogDelta, Snapshot, SnapshotOptions},
+    visible::VisibleSkills,
 };
 
 /// Swaps that a slow listener may fall behind; beyond that it learns only that it missed some.
@@ -27,51 +28,82 @@ const CHANGE_BACKLOG: usize = 64;
 const STALE_BACKLOG: usize = 256;
 
 /// Identifies a view: callers with the same rights share one.
+///
+/// The place of a retired view is given to a later one. The number of the tenure tells the two apart:
+/// a request that is still under way with the retired view must not see what the later one shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct ViewId(usize);
+pub struct ViewId {
+    place: u32,
+    tenure: u32,
+}
 
 impl ViewId {
     /// The view of callers without restrictions.
-    pub const EVERYTHING: Self = Self(0);
+    pub const EVERYTHING: Self = Self { place: 0, tenure: 0 };
+}
+
+/// A place for a view.
+#[derive(Debug)]
+struct ViewPlace {
+    rule: ViewRule,
+    tenure: u32,
 }
 
 /// The skills that a view shows.
 #[derive(Debug)]
 enum ViewRule {
-    Everything,
-    Matching(PathPatterns),
-    /// None; no caller has the view any more. Its number is never used again, because a request
-    /// under way may still have it.
+    Visible(VisibleSkills),
+    /// None: no caller has the view any more, and the next view takes its place.
     Nothing,
 }
 
 impl ViewRule {
-    fn shows(&self, path: impl FnOnce() -> String) -> bool {
+    fn shows(&self, uri: &SkillUri) -> bool {
         match self {
-            Self::Everything => true,
-            Self::Matching(patterns) => patterns.matches(&path()),
+            Self::Visible(visible) => visible.shows(uri),
             Self::Nothing => false,
         }
+    }
+
+    /// Tells whether the rule may answer otherwise than before.
+    fn is_chosen(&self) -> bool {
+        matches!(self, Self::Visible(VisibleSkills::Chosen(_)))
+    }
+}
+
+/// One value for each view, by its place and with its tenure.
+#[derive(Debug)]
+struct ByView<T>(Vec<(u32, T)>);
+
+impl<T> Default for ByView<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> ByView<T> {
+    fn get(&self, view: ViewId) -> Option<&T> {
+        let (tenure, value) = self.0.get(view.place as usize)?;
+        (*tenure == view.tenure).then_some(value)
     }
 }
 
 /// The snapshots of all views at one moment.
-#[derive(Debug)]
-struct Views(Vec<Arc<Snapshot>>);
+type Views = ByView<Arc<Snapshot>>;
 
 /// The changes of one swap, for each view.
 #[derive(Debug, Default)]
-pub struct CatalogChanges(Vec<ViewChange>);
+pub struct CatalogChanges(ByView<ViewChange>);
 
 impl CatalogChanges {
     /// Returns the changes for one view.
     pub fn of(&self, view: ViewId) -> Option<&ViewChange> {
-        self.0.get(view.0)
+        self.0.get(view)
     }
 
     /// Tells whether nothing changed in any view.
     pub fn is_empty(&self) -> bool {
-        self.0.iter().all(ViewChange::is_empty)
+        self.0.0.iter().all(|(_, change)| change.is_empty())
     }
 }
 
@@ -83,7 +115,7 @@ pub struct Catalog {
     options: SnapshotOptions,
     /// What each view shows; the first view shows everything. A writer of `current` holds this
     /// lock, so that a view which is added while a delta is applied does not miss it.
-    views: RwLock<Vec<ViewRule>>,
+    views: RwLock<Vec<ViewPlace>>,
     current: ArcSwapOption<Views>,
     ready: watch::Sender<bool>,
     changes: broadcast::Sender<Arc<CatalogChanges>>,
@@ -116,7 +148,10 @@ impl Catalog {
         let (stale, stale_reports) = mpsc::channel(STALE_BACKLOG);
         Self {
             options,
-            views: RwLock::new(vec![ViewRule::Everything]),
+            views: RwLock::new(vec![ViewPlace {
+                rule: ViewRule::Visible(VisibleSkills::Everything),
+                tenure: 0,
+            }]),
             current: ArcSwapOption::empty(),
             ready: watch::Sender::new(false),
             changes: broadcast::Sender::new(CHANGE_BACKLOG),
@@ -127,40 +162,92 @@ impl Catalog {
         }
     }
 
-    /// Adds a view that shows only the skills whose path matches, also while skills are served.
-    pub fn restrict(&self, visible: PathPatterns) -> ViewId {
+    /// Adds a view that shows only some skills, also while skills are served.
+    pub fn restrict(&self, visible: impl Into<VisibleSkills>) -> ViewId {
+        let rule = ViewRule::Visible(visible.into());
         let mut views = self.views.write().unwrap_or_else(PoisonError::into_inner);
-        let rule = ViewRule::Matching(visible);
+        let free = views.iter().position(|view| matches!(view.rule, ViewRule::Nothing));
+        let place = free.unwrap_or(views.len());
+        let tenure = free.map_or(0, |free| views[free].tenure.wrapping_add(1));
         if let Some(current) = self.current.load_full() {
             let mut snapshots = current.0.clone();
-            let everything = &snapshots[ViewId::EVERYTHING.0];
-            let skills = everything.all.iter().filter(|skill| rule.shows(|| skill.path())).cloned();
-            let snapshot = Snapshot::new(skills.collect(), &self.options);
-            snapshots.push(Arc::new(snapshot.of_generation(everything.generation())));
-            self.current.store(Some(Arc::new(Views(snapshots))));
+            let everything = &snapshots[0].1;
+            let snapshot = Arc::new(everything.filtered(|skill| rule.shows(&skill.uri)));
+            put(&mut snapshots, place, (tenure, snapshot));
+            self.current.store(Some(Arc::new(ByView(snapshots))));
         }
-        views.push(rule);
-        ViewId(views.len() - 1)
+        put(&mut views, place, ViewPlace { rule, tenure });
+        ViewId { place: u32::try_from(place).unwrap_or(u32::MAX), tenure }
     }
 
-    /// Empties a view that no caller has any more; the view of everything stays.
+    /// Empties a view that no caller has any more, so that another may take its place; the view of
+    /// everything stays.
     pub fn retire(&self, view: ViewId) {
         if view == ViewId::EVERYTHING {
             return;
         }
         let mut views = self.views.write().unwrap_or_else(PoisonError::into_inner);
-        let Some(rule) = views.get_mut(view.0) else { return };
-        *rule = ViewRule::Nothing;
+        let Some(place) = views.get_mut(view.place as usize) else { return };
+        if place.tenure != view.tenure {
+            return;
+        }
+        place.rule = ViewRule::Nothing;
         if let Some(current) = self.current.load_full() {
             let mut snapshots = current.0.clone();
-            if let Some(snapshot) = snapshots.get_mut(view.0) {
+            if let Some((_, snapshot)) = snapshots.get_mut(view.place as usize) {
                 *snapshot = Arc::new(Snapshot::new(Vec::new(), &self.options));
             }
-            self.current.store(Some(Arc::new(Views(snapshots))));
+            self.current.store(Some(Arc::new(ByView(snapshots))));
         }
     }
 
-    fn view_rules(&self) -> RwLockReadGuard<'_, Vec<ViewRule>> {
+    /// Counts the views for which snapshots are kept, the one of everything included.
+    pub fn view_count(&self) -> usize {
+        self.view_rules().len()
+    }
+
+    /// Tells whether a view was not retired.
+    pub fn has_view(&self, view: ViewId) -> bool {
+        let rules = self.view_rules();
+        let found = rules.get(view.place as usize).filter(|found| found.tenure == view.tenure);
+        found.is_some_and(|found| !matches!(found.rule, ViewRule::Nothing))
+    }
+
+    /// Makes the snapshots of all views again whose filters may answer otherwise than before, swaps them
+    /// at once and returns what changed.
+    ///
+    /// As with [`Self::publish`], only one writer may do so at a time.
+    #[tracing::instrument(level = "debug", skip_all)]
+    pub fn refilter(&self) -> Arc<CatalogChanges> {
+        let rules = self.views.write().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = Vec::new();
+        if let Some(current) = self.current.load_full() {
+            let generation = self.generation.fetch_add(1, Ordering::Relaxed);
+            let everything = &current.0[0].1;
+            let mut next = Vec::with_capacity(current.0.len());
+            for ((tenure, old), view) in current.0.iter().zip(&*rules) {
+                let (snapshot, change) = if view.rule.is_chosen() {
+                    let snapshot = everything.filtered(|skill| view.rule.shows(&skill.uri));
+                    let change = ViewChange::between(old, &snapshot);
+                    (Arc::new(snapshot.of_generation(generation)), change)
+                } else {
+                    (Arc::clone(old), ViewChange::default())
+                };
+                next.push((*tenure, snapshot));
+                changes.push((*tenure, change));
+            }
+            self.current.store(Some(Arc::new(ByView(next))));
+        }
+        drop(rules);
+        let changes = Arc::new(CatalogChanges(ByView(changes)));
+        if !changes.is_empty() {
+            // Without listeners there is nothing to do.
+            let _ = self.changes.send(Arc::clone(&changes));
+        }
+        changes
+    }
+
+    fn view_rules(&self) -> RwLockReadGuard<'_, Vec<ViewPlace>> {
         self.views.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -174,26 +261,29 @@ impl Catalog {
         let mut changes = Vec::new();
         let generation = self.generation.fetch_add(1, Ordering::Relaxed);
         let views: Vec<Snapshot> = match self.current.load_full() {
-            None => rules.iter().map(|rule| self.first(rule, delta)).collect(),
+            None => rules.iter().map(|view| self.first(&view.rule, delta)).collect(),
             Some(old) => {
                 let pairs = old.0.iter().zip(&*rules);
                 pairs
-                    .map(|(old, rule)| {
-                        let (next, change) = self.next(old, rule, delta);
-                        changes.push(change);
+                    .map(|((_, old), view)| {
+                        let (next, change) = self.next(old, &view.rule, delta);
+                        changes.push((view.tenure, change));
                         next
                     })
                     .collect()
             }
         };
-        let views = views.into_iter().map(|view| Arc::new(view.of_generation(generation)));
+        let views = views.into_iter().zip(&*rules);
+        let views = views
+            .map(|(snapshot, view)| (view.tenure, Arc::new(snapshot.of_generation(generation))));
+        let views = ByView(views.collect());
         // The order matters: the snapshot is in place before waiting readers wake up and before
         // listeners are notified. A client that reads a file because it was notified would
         // otherwise get the old one, and no further notification.
-        self.current.store(Some(Arc::new(Views(views.collect()))));
+        self.current.store(Some(Arc::new(views)));
         drop(rules);
         self.ready.send_replace(true);
-        let changes = Arc::new(CatalogChanges(changes));
+        let changes = Arc::new(CatalogChanges(ByView(changes)));
         if !changes.is_empty() {
             // Without listeners there is nothing to do.
             let _ = self.changes.send(Arc::clone(&changes));
@@ -202,7 +292,7 @@ impl Catalog {
     }
 
     fn first(&self, rule: &ViewRule, delta: &CatalogDelta) -> Snapshot {
-        let skills = delta.placed.iter().filter(|skill| rule.shows(|| skill.path())).cloned();
+        let skills = delta.placed.iter().filter(|skill| rule.shows(&skill.uri)).cloned();
         Snapshot::new(skills.collect(), &self.options)
     }
 
@@ -212,20 +302,30 @@ impl Catalog {
         rule: &ViewRule,
         delta: &CatalogDelta,
     ) -> (Snapshot, ViewChange) {
-        let shown = delta.placed.iter().filter(|skill| rule.shows(|| skill.path()));
-        let own = CatalogDelta { removed: delta.removed.clone(), placed: shown.cloned().collect() };
+        let (shown, hidden): (Vec<_>, Vec<_>) =
+            delta.placed.iter().cloned().partition(|skill| rule.shows(&skill.uri));
+        // A filter may have shown the skill as it was before.
+        let hidden = hidden.iter().map(|skill| skill.uri.file().shared());
+        let removed = delta.removed.iter().cloned().chain(hidden).collect();
+        let own = CatalogDelta { removed, placed: shown };
         old.next(&own, &self.options)
     }
 
     /// Returns the current snapshot of a view, or `None` before the first one is published.
+    ///
+    /// A view that was retired shows nothing, also to requests that began before.
     pub fn now(&self, view: ViewId) -> Option<Arc<Snapshot>> {
         let views = self.current.load();
-        views.as_ref().and_then(|views| views.0.get(view.0)).map(Arc::clone)
+        let views = views.as_ref()?;
+        let empty = || Arc::new(Snapshot::new(Vec::new(), &self.options));
+        Some(views.get(view).map_or_else(empty, Arc::clone))
     }
 
     /// Tells whether a view would show a skill at this URI, if there were one.
     pub fn would_show(&self, view: ViewId, uri: &SkillUri) -> bool {
-        self.view_rules().get(view.0).is_some_and(|rule| rule.shows(|| path_of(uri)))
+        let rules = self.view_rules();
+        let found = rules.get(view.place as usize).filter(|found| found.tenure == view.tenure);
+        found.is_some_and(|found| found.rule.shows(uri))
     }
 
     /// Waits for the first snapshot.
@@ -280,5 +380,47 @@ impl Catalog {
     /// Returns a receiver of the changes of every swap from now on.
     pub fn changes(&self) -> broadcast::Receiver<Arc<CatalogChanges>> {
         self.changes.subscribe()
+    }
+}
+
+/// Puts a value at a place, which may be the one after the last.
+fn put<T>(values: &mut Vec<T>, place: usize, value: T) {
+    match values.get_mut(place) {
+        Some(old) => *old = value,
+        None => values.push(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skillwire_source::PathPatterns;
+
+    use super::*;
+
+    fn patterns(text: &str) -> PathPatterns {
+        PathPatterns::parse([text]).unwrap()
+    }
+
+    #[test]
+    fn a_retired_view_makes_room_for_another_and_shows_nothing_to_late_requests() {
+        let catalog = Catalog::new(SnapshotOptions::default());
+        catalog.publish(&CatalogDelta::default());
+        let uri = SkillUri::parse("skill://acme/refunds/SKILL.md").unwrap();
+        let first = catalog.restrict(patterns("acme/**"));
+        assert!(catalog.would_show(first, &uri));
+        catalog.retire(first);
+        for _ in 0..1_000 {
+            let next = catalog.restrict(patterns("acme/**"));
+            assert!(next != first && catalog.has_view(next) && catalog.would_show(next, &uri));
+            assert!(!catalog.has_view(first) && !catalog.would_show(first, &uri));
+            let changes = catalog.publish(&CatalogDelta::default());
+            assert!(changes.of(next).is_some() && changes.of(first).is_none());
+            assert_eq!(catalog.now(first).unwrap().listed_count(), 0);
+            // A second retirement of the first view leaves the one in its place alone.
+            catalog.retire(first);
+            assert!(catalog.has_view(next));
+            catalog.retire(next);
+        }
+        assert_eq!(catalog.view_count(), 2);
     }
 }

@@ -8,6 +8,11 @@ use std::{
 use skillwire_core::Digest;
 use skillwire_source::{Skill, SkillContent};
 
+use crate::snapshot::Snapshot;
+
+/// The most skills whose files are all named as updated when a filter changes.
+const FEW: usize = 100;
+
 /// Describes what a swap changed in one view.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ViewChange {
@@ -42,6 +47,32 @@ impl ViewChange {
         self.updated.extend(now.into_keys().filter(|uri| !before.contains_key(uri)));
         // Clients know the entry of a skill by the URI of its `SKILL.md`.
         self.updated.extend(old.or(new).map(|skill| skill.uri.file().shared()));
+    }
+
+    /// Compares two snapshots of one view, of which the filter alone changed.
+    ///
+    /// Of many skills only `SKILL.md` counts as updated: rules that hide half of a large catalogue would
+    /// otherwise cost more memory for the notice than for the catalogue.
+    pub(crate) fn between(old: &Snapshot, new: &Snapshot) -> Self {
+        let missing = |one: &Snapshot, other: &Snapshot| -> Vec<Arc<Skill>> {
+            let all = one.all().filter(|skill| other.skill(skill.uri.as_str()).is_none());
+            all.cloned().collect()
+        };
+        let (gone, come) = (missing(old, new), missing(new, old));
+        let mut change = Self::default();
+        if gone.len() + come.len() <= FEW {
+            for skill in &gone {
+                change.note(Some(skill), None, old.is_shown(skill));
+            }
+            for skill in &come {
+                change.note(None, Some(skill), new.is_shown(skill));
+            }
+        } else {
+            change.list = true;
+            let all = gone.iter().chain(&come);
+            change.updated.extend(all.map(|skill| skill.uri.file().shared()));
+        }
+        change
     }
 
     /// Tells whether nothing changed.

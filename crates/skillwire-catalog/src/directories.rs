@@ -19,7 +19,7 @@ pub enum FoundDirectory<'a> {
 }
 
 /// The children of a directory as JSON, by their URI.
-type Children = BTreeMap<String, String>;
+type DirectoryChildren = BTreeMap<String, String>;
 
 impl Snapshot {
     /// Returns the directory with exactly this URI.
@@ -85,9 +85,9 @@ impl Snapshot {
         })
     }
 
-    fn children_of(&self, skill: &Skill, tree: &FileTree, path: &str) -> Children {
+    fn children_of(&self, skill: &Skill, tree: &FileTree, path: &str) -> DirectoryChildren {
         let root = skill.uri.root();
-        let mut children = Children::new();
+        let mut children = DirectoryChildren::new();
         for file in below(tree, path) {
             let (child, is_directory) = split_child(file.path.as_str(), path);
             if is_directory {
@@ -109,7 +109,7 @@ impl Snapshot {
 /// Returns the children of a directory of a generated skill, given all files of the skill.
 pub fn generated_children(skill: &Skill, path: &str, files: &[RelPath]) -> Vec<String> {
     let root = skill.uri.root();
-    let mut children = Children::new();
+    let mut children = DirectoryChildren::new();
     for file in files.iter().filter(|file| is_below(file.as_str(), path)) {
         let (child, is_directory) = split_child(file.as_str(), path);
         if is_directory {
@@ -126,7 +126,7 @@ pub fn generated_children(skill: &Skill, path: &str, files: &[RelPath]) -> Vec<S
 /// Returns the children of a directory of a generated skill, as its remote server listed them.
 pub fn remote_children(skill: &Skill, told: &[RemoteChild]) -> Vec<String> {
     let root = skill.uri.root();
-    let mut children = Children::new();
+    let mut children = DirectoryChildren::new();
     for child in told {
         if child.is_directory {
             add_directory(root, child.path.as_str(), &mut children);
@@ -149,7 +149,7 @@ fn describe_generated(skill: &Skill, file: &RelPath, uri: &ResourceUri) -> Strin
     ResourceMetadata { uri, name, description: None, mime_type, size: None }.to_json()
 }
 
-fn add_directory(root: &ResourceUri, path: &str, children: &mut Children) {
+fn add_directory(root: &ResourceUri, path: &str, children: &mut DirectoryChildren) {
     if let Ok(path) = RelPath::parse(path) {
         let uri = root.child(&path);
         let json = ResourceMetadata::directory(uri.as_str(), path.file_name()).to_json();

@@ -36,6 +36,7 @@ mod requested_skills;
 mod snapshot;
 mod sorted_skills;
 mod uri_index;
+mod visible;
 
 pub use self::{
     catalog::{Catalog, CatalogChanges, StaleReporter, ViewId},
@@ -45,4 +46,5 @@ pub use self::{
     listing::Page,
     refresh::{Refreshed, Refresher},
     snapshot::{CatalogDelta, FoundFile, Snapshot, SnapshotOptions},
+    visible::{SkillFilter, VisibleSkills},
 };

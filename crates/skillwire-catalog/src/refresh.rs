@@ -25,6 +25,7 @@ pub struct Refresher {
     sources: Vec<Box<dyn SkillSource>>,
     namespace: UriNamespace<Arc<Skill>>,
     published_once: bool,
+    unique_names: bool,
 }
 
 /// Describes what one refresh found.
@@ -58,7 +59,21 @@ impl Refreshed {
 impl Refresher {
     /// Connects sources to a catalogue.
     pub fn new(catalog: Arc<Catalog>, sources: Vec<Box<dyn SkillSource>>) -> Self {
-        Self { catalog, sources, namespace: UriNamespace::default(), published_once: false }
+        Self {
+            catalog,
+            sources,
+            namespace: UriNamespace::default(),
+            published_once: false,
+            unique_names: false,
+        }
+    }
+
+    /// Serves one skill of each name only: a skill whose name another one has is refused.
+    #[must_use]
+    pub fn unique_names(mut self) -> Self {
+        self.namespace.unique_names();
+        self.unique_names = true;
+        self
     }
 
     /// Returns the catalogue that is kept up to date.
@@ -169,7 +184,7 @@ impl Refresher {
                 let own = against.filter(|(origin, _)| *origin == inspected.origin);
                 inspected.findings.extend(own.map(|(_, finding)| finding.clone()));
                 inspected.skill = None;
-            } else {
+            } else if !self.unique_names {
                 let shared = shared_name_finding(&inspected.origin, &skill, &self.namespace);
                 inspected.findings.extend(shared);
             }

@@ -4,7 +4,7 @@
 //! contains it, a directory through the files below it, and a page through the key it continues
 //! from.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use skillwire_core::{RelPath, SKILL_FILE, percent::decode_path};
 use skillwire_source::{FileRecord, FileStore, FileTree, PathPatterns, Skill, SkillContent};
@@ -12,7 +12,7 @@ use skillwire_source::{FileRecord, FileStore, FileTree, PathPatterns, Skill, Ski
 use crate::{
     change::ViewChange,
     instructions,
-    sorted_skills::{Key, SortedSkills},
+    sorted_skills::{SortKey, SortedSkills},
     uri_index::UriIndex,
 };
 
@@ -96,11 +96,11 @@ pub struct Snapshot {
     generation: u64,
 }
 
-fn by_uri(skill: &Skill) -> Key<'_> {
+fn by_uri(skill: &Skill) -> SortKey<'_> {
     (skill.uri.as_str(), "")
 }
 
-fn by_name(skill: &Skill) -> Key<'_> {
+fn by_name(skill: &Skill) -> SortKey<'_> {
     (skill.name(), skill.uri.as_str())
 }
 
@@ -119,6 +119,26 @@ impl Snapshot {
             schemes: Vec::new(),
             instructions: String::new(),
             generation: 0,
+        };
+        snapshot.describe();
+        snapshot
+    }
+
+    /// Creates a snapshot with some of the skills of this one. What is unchanged is shared: a hundred views
+    /// of a large catalogue that hide a few skills each cost little more than one.
+    pub(crate) fn filtered(&self, shows: impl Fn(&Skill) -> bool) -> Self {
+        // Each rule is asked once for each skill, and the orders and the index then follow the answers.
+        let hidden: HashSet<*const Skill> =
+            self.all.iter().filter(|skill| !shows(skill)).map(Arc::as_ptr).collect();
+        let kept = |skill: &Arc<Skill>| !hidden.contains(&Arc::as_ptr(skill));
+        let mut snapshot = Self {
+            names: self.names.filtered(kept),
+            listed: self.listed.filtered(kept),
+            by_uri: self.by_uri.filtered(kept),
+            all: self.all.filtered(kept),
+            schemes: Vec::new(),
+            instructions: String::new(),
+            ..*self
         };
         snapshot.describe();
         snapshot
@@ -156,6 +176,11 @@ impl Snapshot {
         }
         next.describe();
         (next, change)
+    }
+
+    /// Tells whether listings show a skill of this snapshot.
+    pub(crate) fn is_shown(&self, skill: &Skill) -> bool {
+        self.listed.get(by_uri(skill)).is_some()
     }
 
     fn take_out(&mut self, skill: &Skill) {

@@ -11,23 +11,39 @@ use skillwire_source::Skill;
 const CHUNK: usize = 256;
 
 /// The sort key of a skill, which is unique.
-pub(crate) type Key<'a> = (&'a str, &'a str);
+pub(crate) type SortKey<'a> = (&'a str, &'a str);
 
 /// Skills sorted by a key that is part of them.
 #[derive(Debug, Clone)]
 pub(crate) struct SortedSkills {
-    key: fn(&Skill) -> Key<'_>,
+    key: fn(&Skill) -> SortKey<'_>,
     chunks: Vec<Arc<Vec<Arc<Skill>>>>,
     len: usize,
 }
 
 impl SortedSkills {
     /// Sorts skills by `key`.
-    pub(crate) fn new(key: fn(&Skill) -> Key<'_>, mut skills: Vec<Arc<Skill>>) -> Self {
+    pub(crate) fn new(key: fn(&Skill) -> SortKey<'_>, mut skills: Vec<Arc<Skill>>) -> Self {
         skills.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
         let len = skills.len();
         let chunks = skills.chunks(CHUNK / 2).map(|chunk| Arc::new(chunk.to_vec())).collect();
         Self { key, chunks, len }
+    }
+
+    /// Returns the skills that `kept` keeps, in the same order. A chunk that is kept whole is shared.
+    pub(crate) fn filtered(&self, kept: impl Fn(&Arc<Skill>) -> bool) -> Self {
+        let mut chunks = Vec::with_capacity(self.chunks.len());
+        let mut len = 0;
+        for chunk in &self.chunks {
+            let count = chunk.iter().filter(|skill| kept(skill)).count();
+            len += count;
+            if count == chunk.len() {
+                chunks.push(Arc::clone(chunk));
+            } else if count > 0 {
+                chunks.push(Arc::new(chunk.iter().filter(|skill| kept(skill)).cloned().collect()));
+            }
+        }
+        Self { key: self.key, chunks, len }
     }
 
     /// Returns the number of skills.
@@ -36,14 +52,14 @@ impl SortedSkills {
     }
 
     /// Returns the skill with exactly this key.
-    pub(crate) fn get(&self, key: Key<'_>) -> Option<&Arc<Skill>> {
+    pub(crate) fn get(&self, key: SortKey<'_>) -> Option<&Arc<Skill>> {
         self.from(key, false).next().filter(|found| (self.key)(found) == key)
     }
 
     /// Iterates over the skills from `key` on, or after it.
     pub(crate) fn from<'s>(
         &'s self,
-        key: Key<'_>,
+        key: SortKey<'_>,
         after: bool,
     ) -> impl Iterator<Item = &'s Arc<Skill>> + use<'s> {
         let is_before = |skill: &Arc<Skill>| {
@@ -91,7 +107,7 @@ impl SortedSkills {
     }
 
     /// Removes the skill with this key.
-    pub(crate) fn remove(&mut self, key: Key<'_>) {
+    pub(crate) fn remove(&mut self, key: SortKey<'_>) {
         let at = self
             .chunks
             .partition_point(|chunk| chunk.last().is_some_and(|last| (self.key)(last) < key));

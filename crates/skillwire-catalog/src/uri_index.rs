@@ -15,14 +15,14 @@ const BUCKET: usize = 16;
 const CROWDED: usize = 4 * BUCKET;
 
 /// Hashes and skills in one allocation, so that a lookup follows one pointer.
-type Bucket = Arc<[(u64, Arc<Skill>)]>;
+type UriBucket = Arc<[(u64, Arc<Skill>)]>;
 
 /// Skills in buckets that successive snapshots share; a change copies one bucket.
 #[derive(Debug, Clone)]
 pub(crate) struct UriIndex {
     hasher: RandomState,
     /// The buckets; their number is a power of two.
-    buckets: Vec<Bucket>,
+    buckets: Vec<UriBucket>,
     len: usize,
 }
 
@@ -36,7 +36,22 @@ impl UriIndex {
             let hash = hasher.hash_one(skill.uri.as_str());
             buckets[place(hash, count)].push((hash, Arc::clone(skill)));
         }
-        Self { hasher, buckets: buckets.into_iter().map(Bucket::from).collect(), len }
+        Self { hasher, buckets: buckets.into_iter().map(UriBucket::from).collect(), len }
+    }
+
+    /// Returns the skills that `kept` keeps, in the same buckets. A bucket that is kept whole is shared.
+    pub(crate) fn filtered(&self, kept: impl Fn(&Arc<Skill>) -> bool) -> Self {
+        let mut len = 0;
+        let bucket = |bucket: &UriBucket| {
+            let count = bucket.iter().filter(|(_, skill)| kept(skill)).count();
+            len += count;
+            if count == bucket.len() {
+                return Arc::clone(bucket);
+            }
+            bucket.iter().filter(|(_, skill)| kept(skill)).cloned().collect()
+        };
+        let buckets = self.buckets.iter().map(bucket).collect();
+        Self { hasher: self.hasher.clone(), buckets, len }
     }
 
     /// Returns the skill with exactly this URI.

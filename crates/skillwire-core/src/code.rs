@@ -226,7 +226,9 @@ codes! {
     /// Two skills would be served at the same path.
     PathCollision = "path-collision", Error, Skip;
     /// Two skills share a name at different paths.
-    DuplicateName = "duplicate-name", Warning, Serve;
+    DuplicateName = "duplicate-name", Warning, SkipWhenStrict;
+    /// A file of the skill that git ignores.
+    GitIgnored = "git-ignored", Info, Serve;
     /// A relative link to a file the skill does not have.
     LinkMissing = "link-missing", Warning, Serve;
     /// A link that leaves the skill, is absolute or uses backslashes.

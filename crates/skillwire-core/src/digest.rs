@@ -22,7 +22,7 @@ impl Digest {
 
     /// Returns the 64 lower-case hexadecimal digits, without the prefix.
     pub fn hex(&self) -> String {
-        Text::of(self).as_str()[PREFIX.len()..].to_owned()
+        DigestText::of(self).as_str()[PREFIX.len()..].to_owned()
     }
 
     /// Returns the 32 raw bytes.
@@ -33,7 +33,7 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Text::of(self).as_str())
+        f.write_str(DigestText::of(self).as_str())
     }
 }
 
@@ -45,16 +45,16 @@ impl fmt::Debug for Digest {
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(Text::of(self).as_str())
+        serializer.serialize_str(DigestText::of(self).as_str())
     }
 }
 
 const PREFIX: &str = "sha256:";
 
 /// A digest as it is written, made at once: there are hundreds of thousands in a large listing.
-struct Text([u8; PREFIX.len() + 64]);
+struct DigestText([u8; PREFIX.len() + 64]);
 
-impl Text {
+impl DigestText {
     fn of(digest: &Digest) -> Self {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut text = [0; PREFIX.len() + 64];

@@ -1,11 +1,14 @@
 //! Which files belong to a skill at all, and which look like secrets.
 
-/// Tells whether a file or directory name is version control, operating system or editor litter.
+/// Tells whether a file or directory name is version control, operating system or editor litter, or
+/// holds packages that a package manager installed.
 ///
 /// The same rule decides the manifest, reads and directory views, so the three always agree.
 pub fn is_ignored(name: &str) -> bool {
-    matches!(name, ".git" | ".hg" | ".svn" | ".DS_Store" | "Thumbs.db" | "__pycache__")
-        || is_swap_file(name)
+    matches!(
+        name,
+        ".git" | ".hg" | ".svn" | ".DS_Store" | "Thumbs.db" | "__pycache__" | "node_modules"
+    ) || is_swap_file(name)
 }
 
 /// Vim's `.x.swp` family, Emacs's `.#x` and `#x#`, and `x~` backups.
@@ -101,7 +104,7 @@ mod tests {
         for name in [".git", ".DS_Store", "__pycache__", ".SKILL.md.swp", "a.md~", ".#a", "#a#"] {
             assert!(is_ignored(name), "{name}");
         }
-        let kept = [".gitignore", ".env", ".eslintrc.json", "node_modules", "~", "a~b", ".swp"];
+        let kept = [".gitignore", ".env", ".eslintrc.json", "node_module", "~", "a~b", ".swp"];
         for name in kept.into_iter().chain(["#", "##", "#a", "notes.swp"]) {
             assert!(!is_ignored(name), "{name}");
         }

@@ -34,6 +34,55 @@ const CLIENT_KEYS: [(&str, &str); 22] = [
     ("when_to_use", "Claude Code"),
 ];
 
+/// What each key of the format is for, in its order.
+const MEANINGS: [(&str, &str); 6] = [
+    ("name", "The skill's name: lowercase letters, digits and hyphens, as its folder is called."),
+    ("description", "What the skill does and when to use it, in at most 1,024 characters."),
+    ("license", "The licence, or the file in the skill that holds it."),
+    ("compatibility", "What the skill needs: programs, packages, network, a certain client."),
+    ("metadata", "Fields of the author's own, such as `version`; each value is a string."),
+    (
+        "allowed-tools",
+        "Tools that the skill asks to use, separated by blanks; a request, not a grant.",
+    ),
+];
+
+/// A top-level key that the format or a client documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DocumentedKey {
+    /// The key.
+    pub name: &'static str,
+    /// What it is for; the format says it of its own keys.
+    pub meaning: Option<&'static str>,
+    /// The clients that read it; none for keys of the format, which all read.
+    pub clients: Option<&'static str>,
+}
+
+impl DocumentedKey {
+    /// Says who reads the key.
+    pub fn readers(&self) -> String {
+        match self.clients {
+            Some(clients) => format!("read by {clients}"),
+            None => "defined by the skill format".to_owned(),
+        }
+    }
+}
+
+/// Every top-level key that the format or a client documents; those of the format first.
+pub fn documented_keys() -> impl Iterator<Item = DocumentedKey> {
+    let format = MEANINGS.iter().map(|(name, meaning)| DocumentedKey {
+        name,
+        meaning: Some(meaning),
+        clients: None,
+    });
+    let client = CLIENT_KEYS.iter().map(|(name, clients)| DocumentedKey {
+        name,
+        meaning: None,
+        clients: Some(clients),
+    });
+    format.chain(client)
+}
+
 /// Keys of `metadata` below which a client keeps settings that are no strings.
 const CLIENT_METADATA: [(&str, &str); 4] = [
     ("clawdbot", "OpenClaw"),

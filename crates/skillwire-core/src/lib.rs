@@ -73,7 +73,7 @@ pub use self::{
     finding::Finding,
     frontmatter::{Frontmatter, InvalidField, MAX_COMPATIBILITY_CHARS, MAX_DESCRIPTION_CHARS},
     frontmatter_diff::{FieldDifference, differences as frontmatter_differences},
-    known_keys::KNOWN_KEYS,
+    known_keys::{DocumentedKey, KNOWN_KEYS, documented_keys},
     line_diff::{DiffHunk, DiffLine, LineChange, diff_lines},
     name::{InvalidName, MAX_NAME_CHARS, SkillName},
     path::{InvalidPath, RelPath, SKILL_FILE, SkillPath},

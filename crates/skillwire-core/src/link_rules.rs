@@ -16,7 +16,7 @@ use crate::{
 const MOST_EACH: usize = 5;
 
 /// A link from one file of the skill to another.
-struct Followed<'a> {
+struct InnerLink<'a> {
     from: CheckedFile<'a>,
     link: Link,
     to: String,
@@ -46,11 +46,11 @@ pub(crate) fn check(files: &[CheckedFile<'_>], findings: &mut Vec<Finding>) {
         }
         for link in links {
             match judge(&paths, &base, &link.target) {
-                Judged::Elsewhere => {}
-                Judged::Fine(to) => followed.push(Followed { from: *file, link, to }),
-                Judged::Odd(problem, to) => {
+                LinkVerdict::Elsewhere => {}
+                LinkVerdict::Fine(to) => followed.push(InnerLink { from: *file, link, to }),
+                LinkVerdict::Odd(problem, to) => {
                     odd.note(file, problem, &link.target, link.span);
-                    followed.extend(to.map(|to| Followed { from: *file, link, to }));
+                    followed.extend(to.map(|to| InnerLink { from: *file, link, to }));
                 }
             }
         }
@@ -60,7 +60,7 @@ pub(crate) fn check(files: &[CheckedFile<'_>], findings: &mut Vec<Finding>) {
 }
 
 /// A problem of one link or path.
-struct Problem {
+struct LinkProblem {
     code: Code,
     message: String,
     help: String,
@@ -71,8 +71,8 @@ struct Problem {
 struct OddLinks(BTreeMap<Code, (Vec<Finding>, BTreeSet<String>)>);
 
 impl OddLinks {
-    fn note(&mut self, file: &CheckedFile<'_>, problem: Problem, written: &str, span: Span) {
-        let Problem { code, message, help } = problem;
+    fn note(&mut self, file: &CheckedFile<'_>, problem: LinkProblem, written: &str, span: Span) {
+        let LinkProblem { code, message, help } = problem;
         let (shown, texts) = self.0.entry(code).or_default();
         // The same link again is the same mistake.
         if texts.insert(written.to_owned()) && shown.len() < MOST_EACH {
@@ -102,8 +102,8 @@ fn like_it(code: Code, more: usize) -> String {
     }
 }
 
-fn path_missing(path: &str) -> Problem {
-    Problem {
+fn path_missing(path: &str) -> LinkProblem {
+    LinkProblem {
         code: Code::PathMissing,
         message: format!("The text names `{path}`, which the skill does not have."),
         help: "Add the file or correct the name, unless the file is one that the skill makes."
@@ -131,27 +131,27 @@ fn body_offset(bytes: &[u8]) -> usize {
     yaml::split(bytes).map_or(0, |fenced| fenced.body_offset)
 }
 
-enum Judged {
+enum LinkVerdict {
     Elsewhere,
     Fine(String),
     /// A problem, and the file that it leads to all the same.
-    Odd(Problem, Option<String>),
+    Odd(LinkProblem, Option<String>),
 }
 
 /// Judges a link in a file of the directory `base`.
 ///
 /// Hosts resolve links against that directory or against the skill's root; either will do.
-fn judge(paths: &BTreeSet<&str>, base: &str, target: &str) -> Judged {
+fn judge(paths: &BTreeSet<&str>, base: &str, target: &str) -> LinkVerdict {
     let from_root = || match links::resolve("", target) {
         Target::Inside(path) if exists(paths, &path) => Some(path),
         _ => None,
     };
     let not_portable = |reason: &str, help: String| {
         let message = format!("The link `{target}` {reason}.");
-        Judged::Odd(Problem { code: Code::LinkNotPortable, message, help }, None)
+        LinkVerdict::Odd(LinkProblem { code: Code::LinkNotPortable, message, help }, None)
     };
     match links::resolve(base, target) {
-        Target::Elsewhere => Judged::Elsewhere,
+        Target::Elsewhere => LinkVerdict::Elsewhere,
         Target::NotPortable(why) => {
             let relative = "Link to files of the skill by relative path, with `/`.".to_owned();
             match why {
@@ -174,15 +174,15 @@ fn judge(paths: &BTreeSet<&str>, base: &str, target: &str) -> Judged {
                                 files that the skill has."
                         .to_owned();
                     let message = format!("The skill has no file `{path}`.");
-                    Judged::Odd(Problem { code: Code::LinkMissing, message, help }, None)
+                    LinkVerdict::Odd(LinkProblem { code: Code::LinkMissing, message, help }, None)
                 },
-                Judged::Fine,
+                LinkVerdict::Fine,
             ),
-        Target::Inside(path) => Judged::Fine(path),
+        Target::Inside(path) => LinkVerdict::Fine(path),
         Target::Climbing(path) => {
             let message = format!("The link `{target}` goes up by `..`.");
             let help = "Nothing needs to change; a few hosts do not follow such links.".to_owned();
-            Judged::Odd(Problem { code: Code::LinkUpwards, message, help }, Some(path))
+            LinkVerdict::Odd(LinkProblem { code: Code::LinkUpwards, message, help }, Some(path))
         }
     }
 }
@@ -197,11 +197,11 @@ fn exists(paths: &BTreeSet<&str>, path: &str) -> bool {
 }
 
 /// Reports files that only a reference mentions, when `SKILL.md` does not.
-fn check_chains(followed: &[Followed<'_>], findings: &mut Vec<Finding>) {
+fn check_chains(followed: &[InnerLink<'_>], findings: &mut Vec<Finding>) {
     let direct = followed.iter().filter(|link| link.from.path.as_str() == SKILL_FILE);
     let direct: BTreeSet<&str> = direct.map(|link| link.to.as_str()).collect();
     let mut seen = BTreeSet::new();
-    for Followed { from, link, to } in followed {
+    for InnerLink { from, link, to } in followed {
         let second_hand = direct.contains(from.path.as_str()) && !direct.contains(to.as_str());
         if second_hand && to != SKILL_FILE && is_markdown(to) && seen.insert(to) {
             let message = format!("`{to}` is reached only through this file, not from `SKILL.md`.");

@@ -13,8 +13,8 @@ pub fn of(name: &str, bytes: &[u8]) -> &'static str {
     let has_nul = || memchr::memchr(0, bytes).is_some();
     let text = || by_signature.is_none() && !has_nul() && std::str::from_utf8(bytes).is_ok();
     match ending.as_deref().and_then(by_ending) {
-        Some((media_type, Kind::Text)) if text() => media_type,
-        Some((media_type, Kind::Binary))
+        Some((media_type, ContentKind::Text)) if text() => media_type,
+        Some((media_type, ContentKind::Binary))
             if by_signature.is_none_or(|s| s == media_type || is_container(s)) =>
         {
             media_type
@@ -24,14 +24,14 @@ pub fn of(name: &str, bytes: &[u8]) -> &'static str {
     }
 }
 
-enum Kind {
+enum ContentKind {
     Text,
     Binary,
 }
 
-fn by_ending(ending: &str) -> Option<(&'static str, Kind)> {
-    let text = |media_type| Some((media_type, Kind::Text));
-    let binary = |media_type| Some((media_type, Kind::Binary));
+fn by_ending(ending: &str) -> Option<(&'static str, ContentKind)> {
+    let text = |media_type| Some((media_type, ContentKind::Text));
+    let binary = |media_type| Some((media_type, ContentKind::Binary));
     match ending {
         "md" | "markdown" => text("text/markdown"),
         "json" => text("application/json"),

@@ -9,7 +9,7 @@ use std::{ops::Range, sync::LazyLock};
 use aho_corasick::{AhoCorasick, MatchKind};
 use memchr::memmem;
 
-use self::genuineness::Genuineness;
+use self::genuineness::TokenGenuineness;
 use crate::span::Span;
 
 mod genuineness;
@@ -27,11 +27,11 @@ pub(crate) struct SecretText {
 
 /// How a token goes on after the letters it begins with.
 #[derive(Debug, Clone, Copy)]
-enum Form {
+enum TokenForm {
     /// So many characters of a set.
-    Run(Set, Range2),
+    Run(CharSet, LengthRange),
     /// Runs, each after the same character; what the token begins with ends in the first of these.
-    Parts(&'static [(Set, Range2)], u8),
+    Parts(&'static [(CharSet, LengthRange)], u8),
     /// The rest of a PEM header and at least one line of data.
     PrivateKey,
     /// Twenty letters and digits before and after.
@@ -41,7 +41,7 @@ enum Form {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Set {
+enum CharSet {
     Upper,
     Digits,
     Alphanumeric,
@@ -50,22 +50,23 @@ enum Set {
 }
 
 /// The least and the most characters.
-type Range2 = (usize, usize);
+type LengthRange = (usize, usize);
 
 const MANY: usize = 4_096;
 
-const ALNUM_36: Form = Form::Run(Set::Alphanumeric, (36, 36));
-const SLACK: Form = Form::Parts(&[(Set::Digits, (10, 13)), (Set::UrlSafe, (20, MANY))], b'-');
-const URL_SAFE_40: Form = Form::Run(Set::UrlSafe, (40, MANY));
+const ALNUM_36: TokenForm = TokenForm::Run(CharSet::Alphanumeric, (36, 36));
+const SLACK: TokenForm =
+    TokenForm::Parts(&[(CharSet::Digits, (10, 13)), (CharSet::UrlSafe, (20, MANY))], b'-');
+const URL_SAFE_40: TokenForm = TokenForm::Run(CharSet::UrlSafe, (40, MANY));
 
 /// What a token begins with, what it is, and how it goes on.
-type Known = (&'static str, &'static str, Form);
+type KnownToken = (&'static str, &'static str, TokenForm);
 
 /// Forms that begin with four known bytes or more; one automaton finds them all in one pass.
-const LONG_BEGINNINGS: [Known; 31] = [
-    ("-----BEGIN ", "a private key", Form::PrivateKey),
-    ("AKIA", "an AWS access key", Form::Run(Set::Upper, (16, 16))),
-    ("ASIA", "an AWS access key", Form::Run(Set::Upper, (16, 16))),
+const LONG_BEGINNINGS: [KnownToken; 31] = [
+    ("-----BEGIN ", "a private key", TokenForm::PrivateKey),
+    ("AKIA", "an AWS access key", TokenForm::Run(CharSet::Upper, (16, 16))),
+    ("ASIA", "an AWS access key", TokenForm::Run(CharSet::Upper, (16, 16))),
     ("ghp_", "a GitHub token", ALNUM_36),
     ("gho_", "a GitHub token", ALNUM_36),
     ("ghu_", "a GitHub token", ALNUM_36),
@@ -74,9 +75,12 @@ const LONG_BEGINNINGS: [Known; 31] = [
     (
         "github_pat_",
         "a GitHub token",
-        Form::Parts(&[(Set::Alphanumeric, (22, 22)), (Set::Alphanumeric, (59, 59))], b'_'),
+        TokenForm::Parts(
+            &[(CharSet::Alphanumeric, (22, 22)), (CharSet::Alphanumeric, (59, 59))],
+            b'_',
+        ),
     ),
-    ("glpat-", "a GitLab token", Form::Run(Set::UrlSafe, (20, MANY))),
+    ("glpat-", "a GitLab token", TokenForm::Run(CharSet::UrlSafe, (20, MANY))),
     ("xoxb-", "a Slack token", SLACK),
     ("xoxp-", "a Slack token", SLACK),
     ("xoxa-", "a Slack token", SLACK),
@@ -85,36 +89,40 @@ const LONG_BEGINNINGS: [Known; 31] = [
     (
         "hooks.slack.com/services/",
         "a Slack webhook",
-        Form::Parts(
-            &[(Set::Upper, (9, 12)), (Set::Upper, (9, 12)), (Set::Alphanumeric, (24, 24))],
+        TokenForm::Parts(
+            &[
+                (CharSet::Upper, (9, 12)),
+                (CharSet::Upper, (9, 12)),
+                (CharSet::Alphanumeric, (24, 24)),
+            ],
             b'/',
         ),
     ),
-    ("sk-ant-", "an Anthropic key", Form::Run(Set::UrlSafe, (80, MANY))),
+    ("sk-ant-", "an Anthropic key", TokenForm::Run(CharSet::UrlSafe, (80, MANY))),
     ("sk-proj-", "an OpenAI key", URL_SAFE_40),
     ("sk-svcacct-", "an OpenAI key", URL_SAFE_40),
-    ("T3BlbkFJ", "an OpenAI key", Form::Infix),
-    ("AIza", "a Google key", Form::Run(Set::UrlSafe, (35, 35))),
-    ("sk_live_", "a Stripe key", Form::Run(Set::Alphanumeric, (24, MANY))),
-    ("rk_live_", "a Stripe key", Form::Run(Set::Alphanumeric, (24, MANY))),
+    ("T3BlbkFJ", "an OpenAI key", TokenForm::Infix),
+    ("AIza", "a Google key", TokenForm::Run(CharSet::UrlSafe, (35, 35))),
+    ("sk_live_", "a Stripe key", TokenForm::Run(CharSet::Alphanumeric, (24, MANY))),
+    ("rk_live_", "a Stripe key", TokenForm::Run(CharSet::Alphanumeric, (24, MANY))),
     ("npm_", "an npm token", ALNUM_36),
-    ("GOCSPX-", "a Google client secret", Form::Run(Set::UrlSafe, (28, 28))),
-    ("API_KEY=", "an API key", Form::Assigned),
-    ("API_KEY = ", "an API key", Form::Assigned),
-    ("_TOKEN=", "a token", Form::Assigned),
-    ("_TOKEN = ", "a token", Form::Assigned),
-    ("_SECRET=", "a secret", Form::Assigned),
-    ("_SECRET = ", "a secret", Form::Assigned),
+    ("GOCSPX-", "a Google client secret", TokenForm::Run(CharSet::UrlSafe, (28, 28))),
+    ("API_KEY=", "an API key", TokenForm::Assigned),
+    ("API_KEY = ", "an API key", TokenForm::Assigned),
+    ("_TOKEN=", "a token", TokenForm::Assigned),
+    ("_TOKEN = ", "a token", TokenForm::Assigned),
+    ("_SECRET=", "a secret", TokenForm::Assigned),
+    ("_SECRET = ", "a secret", TokenForm::Assigned),
 ];
 
 /// Those that begin with three. Looked for with the others, they would make it three times as slow:
 /// far more places look like a beginning by three bytes than by four.
-const SHORT_BEGINNINGS: [Known; 2] = [
-    ("hf_", "a Hugging Face token", Form::Run(Set::Alphanumeric, (34, 34))),
+const SHORT_BEGINNINGS: [KnownToken; 2] = [
+    ("hf_", "a Hugging Face token", TokenForm::Run(CharSet::Alphanumeric, (34, 34))),
     (
         "SG.",
         "a SendGrid key",
-        Form::Parts(&[(Set::UrlSafe, (22, 22)), (Set::UrlSafe, (43, 43))], b'.'),
+        TokenForm::Parts(&[(CharSet::UrlSafe, (22, 22)), (CharSet::UrlSafe, (43, 43))], b'.'),
     ),
 ];
 
@@ -130,47 +138,47 @@ static SHORT: LazyLock<[memmem::Finder<'static>; 2]> =
     LazyLock::new(|| SHORT_BEGINNINGS.map(|(beginning, ..)| memmem::Finder::new(beginning)));
 
 /// A place in a text where a token may begin.
-struct Candidate {
+struct SecretCandidate {
     start: usize,
-    known: Known,
+    known: KnownToken,
 }
 
 /// Finds every key and token, in the order of the text.
 pub(crate) fn find(text: &str) -> impl Iterator<Item = SecretText> {
     let mut end = 0;
-    candidates(text).filter_map(move |Candidate { start, known: (beginning, kind, form) }| {
+    candidates(text).filter_map(move |SecretCandidate { start, known: (beginning, kind, form) }| {
         let range = form.match_at(text.as_bytes(), start, start + beginning.len())?;
-        let assigned = matches!(form, Form::Assigned);
+        let assigned = matches!(form, TokenForm::Assigned);
         let token = &text[range.clone()];
         let prefix = if assigned { 0 } else { beginning.len() };
-        let genuineness = Genuineness::of(token, prefix);
+        let genuineness = TokenGenuineness::of(token, prefix);
         // A value in the form of an issuer is found by that form.
         let is_known = assigned && candidates(token).any(|found| found.start == 0);
-        if range.start < end || genuineness == Genuineness::Sample || is_known {
+        if range.start < end || genuineness == TokenGenuineness::Sample || is_known {
             return None;
         }
         end = range.end;
-        let sure = genuineness == Genuineness::Sure && !assigned;
+        let sure = genuineness == TokenGenuineness::Sure && !assigned;
         Some(SecretText { kind, span: Span::new(range.start, range.end), sure })
     })
 }
 
-fn candidates(text: &str) -> impl Iterator<Item = Candidate> {
+fn candidates(text: &str) -> impl Iterator<Item = SecretCandidate> {
     let long = LONG.as_ref().into_iter().flat_map(move |long| long.find_iter(text)).map(|found| {
-        Candidate { start: found.start(), known: LONG_BEGINNINGS[found.pattern().as_usize()] }
+        SecretCandidate { start: found.start(), known: LONG_BEGINNINGS[found.pattern().as_usize()] }
     });
     let [first, second] = [0, 1].map(|which: usize| {
         let starts = SHORT[which].find_iter(text.as_bytes());
-        starts.map(move |start| Candidate { start, known: SHORT_BEGINNINGS[which] })
+        starts.map(move |start| SecretCandidate { start, known: SHORT_BEGINNINGS[which] })
     });
     merged(long, merged(first, second))
 }
 
 /// Puts two sequences, each in the order of the text, into one.
 fn merged(
-    one: impl Iterator<Item = Candidate>,
-    other: impl Iterator<Item = Candidate>,
-) -> impl Iterator<Item = Candidate> {
+    one: impl Iterator<Item = SecretCandidate>,
+    other: impl Iterator<Item = SecretCandidate>,
+) -> impl Iterator<Item = SecretCandidate> {
     let (mut one, mut other) = (one.peekable(), other.peekable());
     std::iter::from_fn(move || match (one.peek(), other.peek()) {
         (Some(a), Some(b)) if b.start < a.start => other.next(),
@@ -193,16 +201,16 @@ pub(crate) fn blotted(text: String) -> String {
     text.char_indices().map(hide).collect()
 }
 
-impl Form {
+impl TokenForm {
     /// The whole token whose beginning stands at `start..after`.
     fn match_at(self, text: &[u8], start: usize, after: usize) -> Option<Range<usize>> {
         let end = match self {
             Self::PrivateKey => return private_key(text, start, after),
             Self::Assigned => return assigned(text, after),
             Self::Infix => {
-                let before = run(Set::Alphanumeric, text[..start].iter().rev());
+                let before = run(CharSet::Alphanumeric, text[..start].iter().rev());
                 let from = start.checked_sub(before)?;
-                let after = after + run(Set::Alphanumeric, text[after..].iter());
+                let after = after + run(CharSet::Alphanumeric, text[after..].iter());
                 let long = before >= 20 && after - start >= 28;
                 let prefixed = text[..from].ends_with(b"sk-");
                 return (long && prefixed).then(|| from - 3..after);
@@ -227,18 +235,18 @@ impl Form {
 }
 
 /// Where a run of the right length that begins at `at` ends.
-fn part(text: &[u8], at: usize, set: Set, (least, most): Range2) -> Option<usize> {
+fn part(text: &[u8], at: usize, set: CharSet, (least, most): LengthRange) -> Option<usize> {
     let length = run(set, text.get(at..)?.iter().take(most));
     (length >= least).then_some(at + length)
 }
 
-fn run<'a>(set: Set, bytes: impl Iterator<Item = &'a u8>) -> usize {
+fn run<'a>(set: CharSet, bytes: impl Iterator<Item = &'a u8>) -> usize {
     bytes
         .take_while(|byte| match set {
-            Set::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
-            Set::Digits => byte.is_ascii_digit(),
-            Set::Alphanumeric => byte.is_ascii_alphanumeric(),
-            Set::UrlSafe => byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'),
+            CharSet::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+            CharSet::Digits => byte.is_ascii_digit(),
+            CharSet::Alphanumeric => byte.is_ascii_alphanumeric(),
+            CharSet::UrlSafe => byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'),
         })
         .count()
 }
@@ -285,13 +293,13 @@ fn private_key(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> 
 
 /// The value of a variable that looks like a key: long, without blanks, of letters and digits.
 fn assigned(text: &[u8], after: usize) -> Option<Range<usize>> {
-    const LENGTHS: Range2 = (20, 200);
+    const LENGTHS: LengthRange = (20, 200);
     const LEAST_DIGITS: usize = 3;
     const LEAST_LETTERS: usize = 8;
     const LEAST_DIFFERENT: usize = 10;
     let quote = text.get(after).copied().filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
     let start = after + usize::from(quote.is_some());
-    let end = part(text, start, Set::UrlSafe, LENGTHS)?;
+    let end = part(text, start, CharSet::UrlSafe, LENGTHS)?;
     let next = text.get(end).copied();
     let ended = match quote {
         Some(_) => next == quote,

@@ -21,7 +21,7 @@ const MAX_EXACT: u64 = 1 << 53;
 pub fn object(text: &str, limits: JsonLimits) -> Result<Map<String, Value>, serde_json::Error> {
     let nodes = Cell::new(limits.nodes);
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = Strict { depth: limits.depth, nodes: &nodes }.deserialize(&mut deserializer)?;
+    let value = StrictSeed { depth: limits.depth, nodes: &nodes }.deserialize(&mut deserializer)?;
     deserializer.end()?;
     match value {
         Value::Object(map) => Ok(map),
@@ -30,12 +30,12 @@ pub fn object(text: &str, limits: JsonLimits) -> Result<Map<String, Value>, serd
 }
 
 #[derive(Clone, Copy)]
-struct Strict<'a> {
+struct StrictSeed<'a> {
     depth: usize,
     nodes: &'a Cell<usize>,
 }
 
-impl Strict<'_> {
+impl StrictSeed<'_> {
     fn inside<E: Error>(self) -> Result<Self, E> {
         let depth = self.depth.checked_sub(1).ok_or_else(|| E::custom("nested too deeply"))?;
         Ok(Self { depth, ..self })
@@ -48,7 +48,7 @@ impl Strict<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Strict<'_> {
+impl<'de> DeserializeSeed<'de> for StrictSeed<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -57,7 +57,7 @@ impl<'de> DeserializeSeed<'de> for Strict<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Strict<'_> {
+impl<'de> Visitor<'de> for StrictSeed<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

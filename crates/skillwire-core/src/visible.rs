@@ -1,7 +1,7 @@
 //! Makes text from servers and authors safe to show to a person or a model: no character acts on a
 //! terminal, and none is hidden.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use crate::char_class::CharClass;
 
@@ -74,6 +74,26 @@ pub fn truncated(text: &str) -> String {
         short.push('…');
     }
     short
+}
+
+/// A string of TOML in which everything but printable ASCII, letters and digits is escaped, so that a
+/// reviewer sees every character.
+#[derive(Debug, Clone, Copy)]
+pub struct QuotedToml<'a>(pub &'a str);
+
+impl fmt::Display for QuotedToml<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            match c {
+                '"' | '\\' => write!(f, "\\{c}")?,
+                ' '..='~' => f.write_char(c)?,
+                _ if c.is_alphanumeric() => f.write_char(c)?,
+                _ => write!(f, "\\U{:08X}", u32::from(c))?,
+            }
+        }
+        f.write_char('"')
+    }
 }
 
 #[cfg(test)]

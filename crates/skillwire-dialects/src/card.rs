@@ -39,7 +39,7 @@ pub struct FileText {
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct CardEntry {
     frontmatter: Map<String, Value>,
     #[serde(rename = "resources")]
     _resources: IgnoredAny,
@@ -50,7 +50,7 @@ impl SkillCard {
     ///
     /// The caller wrote the entry, so it can be read; text that cannot gives an empty card.
     pub fn of_entry(entry: &str) -> Self {
-        let entry = serde_json::from_str::<Entry>(entry);
+        let entry = serde_json::from_str::<CardEntry>(entry);
         Self { fields: entry.map(|entry| entry.frontmatter).unwrap_or_default() }
     }
 

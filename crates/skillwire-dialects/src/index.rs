@@ -195,21 +195,21 @@ pub fn read(text: &str) -> Result<OfferedIndex, InvalidDocument> {
     let mut index = OfferedIndex::default();
     for raw in document.skills {
         match read_entry(raw.get()) {
-            Ok(Entry::Skill(skill)) => {
+            Ok(EntryForm::Skill(skill)) => {
                 let dialect = Some(skill.offer.dialect);
                 // One entry of the later era is enough: the earlier one never had frontmatter.
                 index.dialect = index.dialect.min(dialect).or(dialect);
                 index.skills.push(Ok(*skill));
             }
-            Ok(Entry::Template(template)) => index.templates.push(template),
-            Ok(Entry::Unknown) => index.unknown += 1,
+            Ok(EntryForm::Template(template)) => index.templates.push(template),
+            Ok(EntryForm::Unknown) => index.unknown += 1,
             Err(refused) => index.skills.push(Err(refused)),
         }
     }
     Ok(index)
 }
 
-enum Entry {
+enum EntryForm {
     Skill(Box<OfferedSkill>),
     Template(String),
     Unknown,
@@ -221,19 +221,19 @@ fn malformed(actual: impl Into<String>) -> RefusedEntry {
         .actual(actual)
 }
 
-fn read_entry(text: &str) -> Result<Entry, RefusedEntry> {
+fn read_entry(text: &str) -> Result<EntryForm, RefusedEntry> {
     let fields = strict_json::object(text, ENTRY).map_err(|error| malformed(error.to_string()))?;
     let text_of = |key: &str| fields.get(key).and_then(Value::as_str);
     let url = text_of("url").or_else(|| text_of("uri"));
     if let Some(Value::Object(frontmatter)) = fields.get("frontmatter") {
-        return read_later(&fields, frontmatter, url).map(|skill| Entry::Skill(skill.into()));
+        return read_later(&fields, frontmatter, url).map(|skill| EntryForm::Skill(skill.into()));
     }
     if let Some(template) = text_of("urlTemplate") {
-        return Ok(Entry::Template(template.to_owned()));
+        return Ok(EntryForm::Template(template.to_owned()));
     }
     let missing = |what: &str| malformed(format!("no `{what}`"));
     match text_of("type") {
-        Some(TEMPLATE) => Ok(Entry::Template(url.ok_or_else(|| missing("url"))?.to_owned())),
+        Some(TEMPLATE) => Ok(EntryForm::Template(url.ok_or_else(|| missing("url"))?.to_owned())),
         Some(kind @ (SKILL_MD | ARCHIVE)) => {
             let entry = ReadEntry {
                 dialect: Dialect::EarlyIndex,
@@ -244,9 +244,9 @@ fn read_entry(text: &str) -> Result<Entry, RefusedEntry> {
                 frontmatter: None,
             };
             let skill = if kind == ARCHIVE { entry.archived(None) } else { entry.single() };
-            Ok(Entry::Skill(skill?.into()))
+            Ok(EntryForm::Skill(skill?.into()))
         }
-        Some(_) => Ok(Entry::Unknown),
+        Some(_) => Ok(EntryForm::Unknown),
         None => Err(malformed("neither `frontmatter` nor `type`")),
     }
 }

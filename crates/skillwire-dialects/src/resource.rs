@@ -67,7 +67,7 @@ impl ResourcePage {
 }
 
 #[derive(Debug, Clone, Serialize)]
-struct Priority {
+struct AnnotatedPriority {
     priority: f64,
 }
 
@@ -93,7 +93,7 @@ impl Serialize for AliasMeta {
 /// It has the lowest priority and names the skill, so that a client can tell that it is no other.
 #[derive(Debug, Clone, Serialize)]
 pub struct AliasResource<'a> {
-    annotations: Priority,
+    annotations: AnnotatedPriority,
     #[serde(rename = "_meta")]
     meta: AliasMeta,
     uri: String,
@@ -112,7 +112,7 @@ impl<'a> AliasResource<'a> {
         media_type: &'a str,
     ) -> Self {
         Self {
-            annotations: Priority { priority: ALIAS_PRIORITY },
+            annotations: AnnotatedPriority { priority: ALIAS_PRIORITY },
             meta: AliasMeta { canonical: skill.file().clone(), fastmcp: None },
             uri,
             name: name.into(),
@@ -139,7 +139,7 @@ pub struct DocumentResource {
     description: &'static str,
     #[serde(rename = "mimeType")]
     media_type: &'static str,
-    annotations: Priority,
+    annotations: AnnotatedPriority,
 }
 
 impl DocumentResource {
@@ -149,12 +149,12 @@ impl DocumentResource {
         description: &'static str,
         media_type: &'static str,
     ) -> Self {
-        let annotations = Priority { priority: ALIAS_PRIORITY };
+        let annotations = AnnotatedPriority { priority: ALIAS_PRIORITY };
         Self { uri, name, description, media_type, annotations }
     }
 
     pub(crate) const fn priority(mut self, priority: f64) -> Self {
-        self.annotations = Priority { priority };
+        self.annotations = AnnotatedPriority { priority };
         self
     }
 }

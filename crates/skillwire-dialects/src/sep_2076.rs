@@ -110,7 +110,7 @@ pub fn extend_entry(
     dependencies: Option<Value>,
 ) -> String {
     #[derive(Serialize)]
-    struct Members<'a> {
+    struct ResultMembers<'a> {
         name: &'a str,
         description: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,7 +127,7 @@ pub fn extend_entry(
         icons: Option<Value>,
         annotations: Value,
     }
-    let members = json_text(&Members {
+    let members = json_text(&ResultMembers {
         name,
         description: card.description(),
         title: card.title(),

@@ -146,25 +146,25 @@ pub struct SkillDocument<'a> {
 /// Writes the list of a skill's documents, with line breaks.
 pub fn write_documents(name: &str, documents: &[SkillDocument<'_>]) -> Vec<u8> {
     #[derive(Serialize)]
-    struct List<'a> {
+    struct ListResult<'a> {
         skill: &'a str,
-        documents: Vec<Item<'a>>,
+        documents: Vec<ListedItem<'a>>,
     }
     #[derive(Serialize)]
-    struct Item<'a> {
+    struct ListedItem<'a> {
         path: &'a str,
         #[serde(rename = "mimeType")]
         media_type: &'a str,
         size: u64,
         uri: String,
     }
-    let items = documents.iter().map(|document| Item {
+    let items = documents.iter().map(|document| ListedItem {
         path: document.path.as_str(),
         media_type: document.media_type,
         size: document.size,
         uri: document_uri(name, document.path),
     });
-    let list = List { skill: name, documents: items.collect() };
+    let list = ListResult { skill: name, documents: items.collect() };
     // These types hold nothing that JSON cannot express.
     serde_json::to_vec_pretty(&list).unwrap_or_default()
 }

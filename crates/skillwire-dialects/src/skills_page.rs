@@ -98,7 +98,7 @@ pub fn execute_params(name: &str, script: &RelPath, arguments: Value) -> Map<Str
     ])
 }
 
-/// What a script that ran on its server answered: words of that server, and of nobody else.
+/// What a script that ran on its server answered: words of that server alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteRun {
     /// The texts of the answer, as the server wrote them.
@@ -179,13 +179,13 @@ pub struct PageFile {
 impl Serialize for PageFile {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Item<'a> {
+        struct PageItem<'a> {
             name: &'a str,
             description: &'a str,
             path: &'a str,
         }
         let (path, description) = (self.path.as_str(), self.description.as_str());
-        Item { name: self.path.file_name(), description, path }.serialize(serializer)
+        PageItem { name: self.path.file_name(), description, path }.serialize(serializer)
     }
 }
 

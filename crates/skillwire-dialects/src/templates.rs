@@ -102,11 +102,11 @@ pub struct SkillTemplate {
     pub name: String,
     /// The server's description of it.
     pub description: Option<String>,
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Text(String),
     Variable {
         name: String,
@@ -152,11 +152,11 @@ impl SkillTemplate {
             if variable.is_empty() || !variable.bytes().all(plain) {
                 return None;
             }
-            parts.push(Part::Text(text.to_owned()));
-            parts.push(Part::Variable { name: variable.to_owned(), several });
+            parts.push(TemplatePart::Text(text.to_owned()));
+            parts.push(TemplatePart::Variable { name: variable.to_owned(), several });
             rest = after;
         }
-        parts.push(Part::Text(rest.to_owned()));
+        parts.push(TemplatePart::Text(rest.to_owned()));
         Some(Self {
             template: template.to_owned(),
             name: name.to_owned(),
@@ -168,8 +168,8 @@ impl SkillTemplate {
     /// Returns the variables, in the order in which they are filled in.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Variable { name, .. } => Some(name.as_str()),
-            Part::Text(_) => None,
+            TemplatePart::Variable { name, .. } => Some(name.as_str()),
+            TemplatePart::Text(_) => None,
         })
     }
 
@@ -178,8 +178,8 @@ impl SkillTemplate {
         let mut uri = String::new();
         for part in &self.parts {
             match part {
-                Part::Text(text) => uri.push_str(text),
-                Part::Variable { name, several } => {
+                TemplatePart::Text(text) => uri.push_str(text),
+                TemplatePart::Variable { name, several } => {
                     let value = values.get(name).and_then(Value::as_str).unwrap_or_default();
                     let fits =
                         if *several { value.split('/').all(is_plain) } else { is_plain(value) };

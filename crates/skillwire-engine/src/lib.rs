@@ -27,6 +27,7 @@ mod identity;
 pub mod metrics;
 pub mod offer;
 mod payload;
+mod read_observer;
 mod subscription;
 pub mod tools;
 
@@ -40,6 +41,7 @@ pub use self::{
     engine::{Answer, AnswerRoom, Engine, EngineBuilder, Outcome},
     identity::{Icon, ServerIdentity},
     payload::{OutgoingMessage, Payload},
+    read_observer::ReadObserver,
     subscription::{
         Feed, Filter, Followed, LegacySubscriptions, MAX_SUBSCRIBED_URIS, Room, Subscription,
     },

@@ -127,9 +127,9 @@ impl Metrics {
 
 /// Counts something as open until this is dropped.
 #[derive(Debug)]
-pub struct Open(Gauge);
+pub struct OpenGuard(Gauge);
 
-impl Open {
+impl OpenGuard {
     /// Counts one more as open.
     pub fn new(gauge: &Gauge) -> Self {
         gauge.inc();
@@ -137,7 +137,7 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenGuard {
     fn drop(&mut self) {
         self.0.dec();
     }
@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn open_things_are_counted_until_they_are_dropped() {
         let gauge = Gauge::default();
-        let one = Open::new(&gauge);
-        let two = Open::new(&gauge);
+        let one = OpenGuard::new(&gauge);
+        let two = OpenGuard::new(&gauge);
         assert_eq!(gauge.get(), 2);
         drop((one, two));
         assert_eq!(gauge.get(), 0);

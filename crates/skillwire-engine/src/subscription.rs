@@ -4,11 +4,12 @@ use std::{
     borrow::Borrow,
     collections::{HashMap, HashSet},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skillwire_catalog::{CatalogChanges, ViewChange, ViewId};
@@ -215,7 +216,7 @@ impl LegacySubscriptions {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Followed>> {
-        self.uris.lock().unwrap_or_else(PoisonError::into_inner)
+        self.uris.lock()
     }
 
     /// Records what a successful request changes, unless that exceeds a limit.
@@ -263,17 +264,17 @@ impl LegacySubscriptions {
 pub struct Feed {
     view: ViewId,
     changes: broadcast::Receiver<Arc<CatalogChanges>>,
-    offers: Option<Lists>,
+    offers: Option<ListWatch>,
 }
 
 /// The changes of the lists of tools and prompts, and the versions that were last reported.
 #[derive(Debug)]
-struct Lists {
+struct ListWatch {
     told: ListVersions,
     now: watch::Receiver<ListVersions>,
 }
 
-impl Lists {
+impl ListWatch {
     /// Waits for the next change and returns the old and the new versions.
     async fn next(&mut self) -> (ListVersions, ListVersions) {
         if self.now.changed().await.is_err() {
@@ -296,7 +297,7 @@ impl Feed {
     pub fn following(self, offers: &ListChanges) -> Self {
         let mut now = offers.follow();
         let told = *now.borrow_and_update();
-        Self { offers: Some(Lists { told, now }), ..self }
+        Self { offers: Some(ListWatch { told, now }), ..self }
     }
 
     /// Tells whether the feed includes tools and prompts.

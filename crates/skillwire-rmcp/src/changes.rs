@@ -1,10 +1,8 @@
 //! Notifies the SDK's clients of changes.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::VecDeque, sync::Arc};
 
+use parking_lot::Mutex;
 use rmcp::{
     ErrorData, Peer, RoleServer,
     model::{ResourceUpdatedNotificationParam, SubscriptionFilter},
@@ -23,7 +21,7 @@ const BEGINNING: usize = 64;
 
 /// The state of one session.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct SessionChanges {
     subscriptions: Arc<LegacySubscriptions>,
     /// The task that notifies a legacy client of changes once it has initialised.
     feed: Mutex<Option<AbortHandle>>,
@@ -33,7 +31,7 @@ pub(super) struct Session {
     beginning: Mutex<VecDeque<(SubscriptionFilter, broadcast::Receiver<Arc<CatalogChanges>>)>>,
 }
 
-impl Default for Session {
+impl Default for SessionChanges {
     fn default() -> Self {
         Self {
             subscriptions: Arc::new(LegacySubscriptions::alone(&[])),
@@ -43,15 +41,15 @@ impl Default for Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for SessionChanges {
     fn drop(&mut self) {
-        if let Some(feed) = lock(&self.feed).take() {
+        if let Some(feed) = self.feed.lock().take() {
             feed.abort();
         }
     }
 }
 
-impl Session {
+impl SessionChanges {
     /// Records what a legacy request changes about the session.
     pub(super) fn note(
         &self,
@@ -81,7 +79,7 @@ impl Session {
                 }
             }
         });
-        if let Some(old) = lock(&self.feed).replace(task.abort_handle()) {
+        if let Some(old) = self.feed.lock().replace(task.abort_handle()) {
             old.abort();
         }
     }
@@ -94,7 +92,7 @@ impl Session {
         requested: &SubscriptionFilter,
         mut accepted: SubscriptionFilter,
     ) -> SubscriptionFilter {
-        let mut beginning = lock(&self.beginning);
+        let mut beginning = self.beginning.lock();
         beginning.push_back((requested.clone(), catalog.changes()));
         if beginning.len() > BEGINNING {
             beginning.pop_front();
@@ -114,7 +112,7 @@ impl Session {
 
     /// Returns the changes since a subscription was accepted.
     pub(super) fn begin(&self, catalog: &Catalog, requested: &SubscriptionFilter) -> Feed {
-        let mut beginning = lock(&self.beginning);
+        let mut beginning = self.beginning.lock();
         let at = beginning.iter().position(|(filter, _)| filter == requested);
         let since = at.and_then(|at| beginning.remove(at)).map(|(_, changes)| changes);
         Feed::new(ViewId::EVERYTHING, since.unwrap_or_else(|| catalog.changes()))
@@ -146,8 +144,4 @@ pub(super) async fn forward(mut feed: Feed, accepted: &SubscriptionFilter, sink:
 fn updated_uri(method: &str, params: &Value) -> Option<String> {
     let uri = params.get("uri").and_then(Value::as_str);
     uri.filter(|_| method == method::RESOURCES_UPDATED).map(str::to_owned)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -28,7 +28,7 @@ use skillwire_protocol::{
 
 use super::{WithSkills, ask, changes, era, merge, typed};
 
-type Context = RequestContext<RoleServer>;
+type RequestScope = RequestContext<RoleServer>;
 
 impl<H: ServerHandler> WithSkills<H> {
     /// Returns a page of our listing; the pages of the handler's own listing follow our last one.
@@ -89,7 +89,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     async fn initialize(
         &self,
         request: InitializeRequestParams,
-        context: Context,
+        context: RequestScope,
     ) -> Result<InitializeResult, ErrorData> {
         let mut info = self.server.initialize(request, context).await?;
         merge::declare(&self.skills, &mut info.capabilities);
@@ -107,7 +107,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
         Ok(info)
     }
 
-    async fn discover(&self, context: Context) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(&self, context: RequestScope) -> Result<DiscoverResult, ErrorData> {
         let mut discovered = self.server.discover(context).await?;
         merge::declare(&self.skills, &mut discovered.capabilities);
         merge::instruct(&self.skills, &mut discovered.instructions);
@@ -117,7 +117,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        context: Context,
+        context: RequestScope,
     ) -> Result<CustomResult, ErrorData> {
         let (era, params) = (era(&context), request.params.clone());
         let known = client_requests().find(|method| method.name == request.method);
@@ -148,7 +148,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        context: Context,
+        context: RequestScope,
     ) -> Result<ListResourcesResult, ErrorData> {
         let era = era(&context);
         let own = async |request| {
@@ -161,7 +161,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     async fn list_resource_templates(
         &self,
         request: Option<PaginatedRequestParams>,
-        context: Context,
+        context: RequestScope,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let era = era(&context);
         let own = async |request| {
@@ -175,7 +175,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        context: Context,
+        context: RequestScope,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let (era, uri) = (era(&context), request.uri.clone());
         if !self.serves(&uri) && self.own().resources.is_some() {
@@ -192,7 +192,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        context: Context,
+        context: RequestScope,
     ) -> Result<CompleteResult, ErrorData> {
         let own = self.own().completions.is_some();
         if own && !matches!(request.r#ref, Reference::Resource(_)) {
@@ -208,7 +208,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     async fn subscribe(
         &self,
         request: SubscribeRequestParams,
-        context: Context,
+        context: RequestScope,
     ) -> Result<(), ErrorData> {
         let own = self.own().resources.is_some_and(|own| own.subscribe == Some(true));
         if own && !self.serves(&request.uri) {
@@ -220,7 +220,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     async fn unsubscribe(
         &self,
         request: UnsubscribeRequestParams,
-        context: Context,
+        context: RequestScope,
     ) -> Result<(), ErrorData> {
         let own = self.own().resources.is_some_and(|own| own.subscribe == Some(true));
         // Always passed on: the file may be gone since the client subscribed to it.
@@ -273,14 +273,14 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
         self.server.supported_protocol_versions()
     }
 
-    async fn ping(&self, context: Context) -> Result<(), ErrorData> {
+    async fn ping(&self, context: RequestScope) -> Result<(), ErrorData> {
         self.server.ping(context).await
     }
 
     async fn set_level(
         &self,
         request: SetLevelRequestParams,
-        context: Context,
+        context: RequestScope,
     ) -> Result<(), ErrorData> {
         self.server.set_level(request, context).await
     }
@@ -288,7 +288,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        context: Context,
+        context: RequestScope,
     ) -> Result<GetPromptResponse, ErrorData> {
         self.server.get_prompt(request, context).await
     }
@@ -296,7 +296,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     async fn list_prompts(
         &self,
         request: Option<PaginatedRequestParams>,
-        context: Context,
+        context: RequestScope,
     ) -> Result<ListPromptsResult, ErrorData> {
         self.server.list_prompts(request, context).await
     }
@@ -304,7 +304,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        context: Context,
+        context: RequestScope,
     ) -> Result<CallToolResponse, ErrorData> {
         self.server.call_tool(request, context).await
     }
@@ -312,7 +312,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        context: Context,
+        context: RequestScope,
     ) -> Result<ListToolsResult, ErrorData> {
         self.server.list_tools(request, context).await
     }
@@ -352,7 +352,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     async fn get_task(
         &self,
         request: GetTaskParams,
-        context: Context,
+        context: RequestScope,
     ) -> Result<GetTaskResult, ErrorData> {
         self.server.get_task(request, context).await
     }
@@ -360,7 +360,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     async fn update_task(
         &self,
         request: UpdateTaskParams,
-        context: Context,
+        context: RequestScope,
     ) -> Result<(), ErrorData> {
         self.server.update_task(request, context).await
     }
@@ -368,7 +368,7 @@ impl<H: ServerHandler> ServerHandler for WithSkills<H> {
     async fn cancel_task(
         &self,
         request: CancelTaskParams,
-        context: Context,
+        context: RequestScope,
     ) -> Result<(), ErrorData> {
         self.server.cancel_task(request, context).await
     }

@@ -37,7 +37,7 @@ use serde_json::Value;
 use skillwire_catalog::ViewId;
 use skillwire_protocol::{Era, meta, method, version::MODERN};
 
-use self::changes::Session;
+use self::changes::SessionChanges;
 use skillwire_server::Skills;
 
 /// A handler that offers skills besides its own tools, prompts and resources.
@@ -48,7 +48,7 @@ use skillwire_server::Skills;
 pub struct WithSkills<H> {
     server: H,
     skills: Skills,
-    session: Session,
+    session: SessionChanges,
 }
 
 impl<H: Clone> Clone for WithSkills<H> {
@@ -63,7 +63,7 @@ impl<H> WithSkills<H> {
     /// If both serve a resource at one URI, the skill's is served. Clients see the name and version
     /// of the handler.
     pub fn new(server: H, skills: &Skills) -> Self {
-        Self { server, skills: skills.clone(), session: Session::default() }
+        Self { server, skills: skills.clone(), session: SessionChanges::default() }
     }
 }
 

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    index::{Posting, SearchIndex, Term},
+    index::{Posting, SearchIndex, TermEnds},
     skill_text::{FIELD_BOOSTS, FIELDS, SkillText},
     words::for_each_word,
 };
@@ -62,7 +62,7 @@ pub(crate) struct IndexBuilder {
     frequencies: Vec<u32>,
     /// How many skills have a term in any field, by the number of the term.
     posting_counts: Vec<u32>,
-    batches: Vec<Batch>,
+    batches: Vec<WordBatch>,
     skills: usize,
     /// How many words all skills together have.
     words: usize,
@@ -74,7 +74,7 @@ pub(crate) struct IndexBuilder {
 
 /// The words of some skills, one skill after the other. Many batches need less memory than one long
 /// list, which would be copied whenever it grows and be freed only at the end.
-struct Batch {
+struct WordBatch {
     skills: Vec<SkillRow>,
     /// The terms of each skill, in their order.
     occurrences: Vec<FieldTerm>,
@@ -116,7 +116,7 @@ impl IndexBuilder {
     fn close_row(&mut self, lengths: [u16; FIELDS]) {
         let batch = match self.batches.last_mut() {
             Some(last) if last.occurrences.len() + self.added.len() <= BATCH => last,
-            _ => self.batches.push_mut(Batch {
+            _ => self.batches.push_mut(WordBatch {
                 skills: Vec::new(),
                 occurrences: Vec::with_capacity(BATCH),
                 counts: Vec::with_capacity(BATCH),
@@ -207,7 +207,7 @@ impl IndexBuilder {
             index.text.push_str(&term);
             postings_end += self.posting_counts[number];
             let text_end = u32::try_from(index.text.len()).unwrap_or(u32::MAX);
-            index.terms.push(Term { text_end, postings_end });
+            index.terms.push(TermEnds { text_end, postings_end });
         }
         begins
     }

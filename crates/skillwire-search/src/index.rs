@@ -17,7 +17,7 @@ use crate::{
 pub struct SearchIndex {
     /// The text of all terms, in order.
     pub(crate) text: String,
-    pub(crate) terms: Vec<Term>,
+    pub(crate) terms: Vec<TermEnds>,
     /// The skills that have a term, in their order, for one term after the other.
     pub(crate) postings: Vec<Posting>,
     /// The score that a term adds to a skill, in parallel to the postings.
@@ -31,7 +31,7 @@ pub struct SearchIndex {
 
 /// Where the text and the postings of a term end; they begin where those of the term before end.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Term {
+pub(crate) struct TermEnds {
     pub(crate) text_end: u32,
     pub(crate) postings_end: u32,
 }
@@ -159,12 +159,12 @@ impl SearchIndex {
 
     /// The postings of neighbouring terms.
     fn postings_of(&self, terms: Range<usize>) -> Range<usize> {
-        let end_of = |term: &Term| term.postings_end as usize;
+        let end_of = |term: &TermEnds| term.postings_end as usize;
         let start = self.before(terms.start).map_or(0, end_of);
         start..self.before(terms.end).map_or(0, end_of)
     }
 
-    fn before(&self, term: usize) -> Option<&Term> {
+    fn before(&self, term: usize) -> Option<&TermEnds> {
         term.checked_sub(1).map(|before| &self.terms[before])
     }
 }

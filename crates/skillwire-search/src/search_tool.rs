@@ -6,7 +6,6 @@ use std::{
 };
 
 use futures_util::{FutureExt as _, future::BoxFuture};
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use skillwire_catalog::{Catalog, Snapshot, ViewId};
 use skillwire_core::{Digest, RelPath, skill_file};
@@ -181,6 +180,8 @@ impl SearchState {
         let complete = self.read_few(&skills);
         let index = skills.iter().map(|skill| text_of(skill, &self.headings)).collect();
         let indexed = Arc::new(IndexedView { snapshot, skills, index, complete });
+        // Each holds a snapshot, which views that no caller has any more need not.
+        self.indexes.retain(|view, _| catalog.has_view(*view));
         self.indexes.insert(view, Arc::clone(&indexed));
         Some(indexed)
     }
@@ -212,12 +213,7 @@ impl SearchState {
 }
 
 fn text_of(skill: &Skill, headings: &HashMap<Digest, Box<str>>) -> SkillText {
-    #[derive(Default, Deserialize)]
-    struct Entry {
-        frontmatter: Map<String, Value>,
-    }
-    let entry: Entry = serde_json::from_str(&skill.entry).unwrap_or_default();
-    let text = SkillText::new(skill.name(), &skill.path(), &entry.frontmatter);
+    let text = SkillText::new(skill.name(), &skill.path(), &skill.frontmatter());
     match own_file(skill).and_then(|file| headings.get(&file.record.digest)) {
         Some(headings) => text.with_headings(headings),
         None => text,

@@ -11,7 +11,7 @@ const MAX_WORD_CHARS: usize = 64;
 /// difference. Each ideograph and kana is a word of its own, because there are no spaces between
 /// them. All other characters only separate words.
 pub(crate) fn for_each_word(text: &str, mut found: impl FnMut(&str)) {
-    let mut word = Word::default();
+    let mut word = WordBuffer::default();
     if text.is_ascii() {
         for byte in text.bytes() {
             if byte.is_ascii_alphanumeric() {
@@ -45,12 +45,12 @@ fn is_ideograph(c: char) -> bool {
 
 /// The word that is being read. Its text never grows beyond the limit, however long the input is.
 #[derive(Default)]
-struct Word {
+struct WordBuffer {
     text: String,
     chars: usize,
 }
 
-impl Word {
+impl WordBuffer {
     fn push(&mut self, c: char) {
         self.chars += 1;
         if self.chars <= MAX_WORD_CHARS {

@@ -3,25 +3,25 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use arc_swap::ArcSwapOption;
-use skillwire_catalog::{Catalog, CursorSeal, Refresher, SnapshotOptions};
+use skillwire_catalog::{Catalog, CursorSeal, Refresher, SnapshotOptions, VisibleSkills};
 use skillwire_core::{InvalidPath, Scheme, SkillPath, Strictness};
 use skillwire_engine::{
-    Config, Engine, ServerIdentity,
+    Config, Engine, ReadObserver, ServerIdentity,
     dialect::RunScripts,
     offer::{DuplicateTool, Offers},
     tools::SKILL_TOOLS,
 };
 use skillwire_source::{
     DirectoryOptions, DirectorySource, EmbeddedSkill, GeneratedSource, InvalidEmbedded,
-    MemorySource, PathPatterns, ScanRequest, SingleSkillSource, SkillGenerator, SkillLookup,
-    SkillLookups, SkillSource, SourceUnavailable, UriTemplate,
+    MemorySource, ScanRequest, SingleSkillSource, SkillGenerator, SkillLookup, SkillLookups,
+    SkillSource, SourceUnavailable, UriTemplate,
 };
 
 use crate::{
-    following::Following,
-    http::{Admission, TokenTable, Tokens},
+    following::FollowingThread,
+    http::{Admission, TokenTable, Tokens, VerifyToken},
     live::{Notice, SourceFollower},
-    skills::{Inner, Skills},
+    skills::{Skills, SkillsInner},
 };
 
 type OnNotice = Box<dyn Fn(&Notice) + Send + Sync>;
@@ -40,10 +40,12 @@ pub struct SkillsBuilder {
     strictness: Strictness,
     on_notice: Option<OnNotice>,
     tokens: Option<Tokens>,
-    public: Option<PathPatterns>,
+    verifier: Option<Arc<dyn VerifyToken>>,
+    public: Option<VisibleSkills>,
     offers: Option<MakeOffers>,
     scripts: Option<Arc<dyn RunScripts>>,
     lookup: Option<Arc<dyn SkillLookup>>,
+    reads: Option<Arc<dyn ReadObserver>>,
     /// The first error; later ones would often only follow from it.
     error: Option<BuildError>,
 }
@@ -142,10 +144,17 @@ impl SkillsBuilder {
         self
     }
 
+    /// Admits callers over HTTP whose token is valid by this check, besides those whose token is known.
+    #[must_use]
+    pub fn verifier(mut self, verifier: Arc<dyn VerifyToken>) -> Self {
+        self.verifier = Some(verifier);
+        self
+    }
+
     /// Publishes the skills whose path matches under `/.well-known/`, where clients need no token.
     #[must_use]
-    pub fn public(mut self, patterns: PathPatterns) -> Self {
-        self.public = Some(patterns);
+    pub fn public(mut self, visible: impl Into<VisibleSkills>) -> Self {
+        self.public = Some(visible.into());
         self
     }
 
@@ -177,6 +186,13 @@ impl SkillsBuilder {
     #[must_use]
     pub fn lookup(mut self, lookup: Arc<dyn SkillLookup>) -> Self {
         self.lookup = Some(lookup);
+        self
+    }
+
+    /// Sets what is told of every file that is sent, such as an audit log.
+    #[must_use]
+    pub fn reads(mut self, observer: Arc<dyn ReadObserver>) -> Self {
+        self.reads = Some(observer);
         self
     }
 
@@ -272,8 +288,8 @@ impl SkillsBuilder {
         for missing in engine.missing_dependencies() {
             tracing::warn!("{missing}");
         }
-        let following = changing.then(|| Following::start(&follower)).transpose()?;
-        Ok(Skills(Arc::new(Inner { engine, follower, admission, _following: following })))
+        let following = changing.then(|| FollowingThread::start(&follower)).transpose()?;
+        Ok(Skills(Arc::new(SkillsInner { engine, follower, admission, _following: following })))
     }
 
     /// Builds the server without reading any source.
@@ -282,7 +298,7 @@ impl SkillsBuilder {
     /// program starts when it likes; [`SourceFollower::follow`] then keeps up with the sources.
     pub fn prepare(self) -> Result<Skills, BuildError> {
         let (engine, follower, admission) = self.assemble()?;
-        Ok(Skills(Arc::new(Inner { engine, follower, admission, _following: None })))
+        Ok(Skills(Arc::new(SkillsInner { engine, follower, admission, _following: None })))
     }
 
     fn assemble(self) -> Result<(Arc<Engine>, Arc<SourceFollower>, Admission), BuildError> {
@@ -292,7 +308,10 @@ impl SkillsBuilder {
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(BuildError::Random)?;
         let catalog = Catalog::new(self.snapshot);
-        let tokens = self.tokens.map(|tokens| Arc::new(TokenTable::new(tokens, &catalog)));
+        let verifier = self.verifier;
+        // Where an authorization server issues tokens, callers without one are not admitted.
+        let tokens = self.tokens.or_else(|| verifier.is_some().then(Tokens::none));
+        let tokens = tokens.map(|tokens| Arc::new(TokenTable::new(tokens, verifier, &catalog)));
         let public = self.public.map(|patterns| Arc::new(catalog.restrict(patterns)));
         let public = Arc::new(ArcSwapOption::new(public));
         let catalog = Arc::new(catalog);
@@ -319,8 +338,14 @@ impl SkillsBuilder {
             1 => engine = engine.lookup(lookups.remove(0)),
             _ => engine = engine.lookup(Arc::new(SkillLookups(lookups))),
         }
+        if let Some(reads) = self.reads {
+            engine = engine.reads(reads);
+        }
         let engine = Arc::new(engine.build());
-        let refresher = Refresher::new(catalog, self.sources);
+        let mut refresher = Refresher::new(catalog, self.sources);
+        if self.strictness == Strictness::Strict {
+            refresher = refresher.unique_names();
+        }
         let on_notice = self.on_notice.unwrap_or_else(|| Box::new(log));
         let follower =
             SourceFollower::new(refresher, Arc::clone(&engine), self.strictness, on_notice);

@@ -11,11 +11,11 @@ use crate::live::SourceFollower;
 /// The thread has its own runtime, so that a program can build skills before it has one, and so
 /// that reading files never delays the program's tasks.
 #[derive(Debug)]
-pub(crate) struct Following {
+pub(crate) struct FollowingThread {
     _stop: watch::Sender<()>,
 }
 
-impl Following {
+impl FollowingThread {
     pub(crate) fn start(follower: &Arc<SourceFollower>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let (stop, mut stopped) = watch::channel(());

@@ -31,10 +31,12 @@ pub mod stdio;
 #[cfg(feature = "macros")]
 pub use skillwire_macros::embed_skills;
 
-pub use skillwire_catalog::{Catalog, Refreshed, SnapshotOptions, ViewId};
+pub use skillwire_catalog::{
+    Catalog, Refreshed, SkillFilter, SnapshotOptions, ViewId, VisibleSkills,
+};
 pub use skillwire_core::Strictness;
 pub use skillwire_engine::{
-    CacheScope, Caller, Config, Engine, EngineBuilder, Icon, ServerIdentity, dialect,
+    CacheScope, Caller, Config, Engine, EngineBuilder, Icon, ReadObserver, ServerIdentity, dialect,
     metrics::Metrics, offer,
 };
 pub use skillwire_source::{

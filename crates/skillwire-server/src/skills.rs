@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use skillwire_catalog::{Refreshed, ViewId};
-use skillwire_source::{PathPatterns, ScanRequest};
+use skillwire_catalog::{Refreshed, ViewId, VisibleSkills};
+use skillwire_source::ScanRequest;
 use tokio::net::TcpListener;
 
 use skillwire_engine::Engine;
 
 use crate::{
     builder::SkillsBuilder,
-    following::Following,
+    following::FollowingThread,
     http::{
         self, Admission, ConnectionLimits, HttpOptions, HttpService, TokenChanges, Tokens, Workers,
     },
@@ -42,15 +42,15 @@ use crate::{
 /// # Ok::<(), skillwire_server::BuildError>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Skills(pub(crate) Arc<Inner>);
+pub struct Skills(pub(crate) Arc<SkillsInner>);
 
 #[derive(Debug)]
-pub(crate) struct Inner {
+pub(crate) struct SkillsInner {
     pub(crate) engine: Arc<Engine>,
     pub(crate) follower: Arc<SourceFollower>,
     pub(crate) admission: Admission,
     /// Stops the thread that follows the sources when the last clone is dropped.
-    pub(crate) _following: Option<Following>,
+    pub(crate) _following: Option<FollowingThread>,
 }
 
 impl Skills {
@@ -99,10 +99,20 @@ impl Skills {
         Some(table.replace(tokens, self.engine().catalog()))
     }
 
-    /// Publishes the skills whose path matches under `/.well-known/` from now on, and no others.
-    pub fn replace_public(&self, patterns: PathPatterns) {
+    /// Ends what callers with tokens of an authorization server have, unless `visible` still shows them
+    /// the same skills; it gets their names, and returns `None` for one that is not admitted any more.
+    ///
+    /// Call this when roles, groups or blocked subjects change: streams and sessions of the others go on.
+    pub fn recheck_verified(&self, visible: impl Fn(&str) -> Option<VisibleSkills>) {
+        if let Some(table) = self.0.admission.tokens.as_ref() {
+            table.recheck_verified(visible, self.engine().catalog());
+        }
+    }
+
+    /// Publishes some skills under `/.well-known/` from now on, and no others.
+    pub fn replace_public(&self, visible: impl Into<VisibleSkills>) {
         let catalog = self.engine().catalog();
-        let before = self.0.admission.public.swap(Some(Arc::new(catalog.restrict(patterns))));
+        let before = self.0.admission.public.swap(Some(Arc::new(catalog.restrict(visible))));
         if let Some(before) = before {
             catalog.retire(*before);
         }

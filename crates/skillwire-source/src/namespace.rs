@@ -2,7 +2,8 @@
 //!
 //! Of two skills that claim one URI, the earlier one is served and the other is refused. The same
 //! holds if the URI of one lies inside the other's directory and that skill's manifest does not list
-//! it. Claims that arrive before [`UriNamespace::settle`] are ordered by source and group, so that
+//! it, and, if [names are unique](UriNamespace::unique_names), if both have one name. Claims that
+//! arrive before [`UriNamespace::settle`] are ordered by source and group, so that
 //! every start has the same result. A claim that arrives later never displaces one that was there,
 //! so a new skill cannot unpublish another one.
 //!
@@ -36,7 +37,7 @@ pub trait UriClaimant {
 pub type GroupId = (usize, GroupKey);
 
 #[derive(Debug)]
-struct Claim<T> {
+struct UriClaim<T> {
     /// The number of times the namespace had settled when the group first claimed the URI.
     since: u32,
     group: GroupId,
@@ -44,7 +45,7 @@ struct Claim<T> {
     claimant: T,
 }
 
-impl<T> Claim<T> {
+impl<T> UriClaim<T> {
     /// Orders claims: the first of several that exclude each other is served.
     fn rank(&self) -> (u32, &GroupId) {
         (self.since, &self.group)
@@ -58,19 +59,20 @@ impl<T> Claim<T> {
 #[derive(Debug)]
 pub struct UriNamespace<T> {
     groups: BTreeMap<GroupId, Box<[Arc<str>]>>,
-    claims: BTreeMap<Arc<str>, Vec<Claim<T>>>,
-    names: BTreeMap<Box<str>, Named>,
+    claims: BTreeMap<Arc<str>, Vec<UriClaim<T>>>,
+    names: BTreeMap<Box<str>, NamedUris>,
     settled: u32,
+    unique_names: bool,
 }
 
 /// The URIs of one name.
 #[derive(Debug)]
-enum Named {
+enum NamedUris {
     One(Arc<str>),
     Several(BTreeSet<Arc<str>>),
 }
 
-impl Named {
+impl NamedUris {
     fn insert(&mut self, uri: &Arc<str>) {
         match self {
             Self::One(only) if only == uri => {}
@@ -81,6 +83,14 @@ impl Named {
                 uris.insert(Arc::clone(uri));
             }
         }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Arc<str>> {
+        let (one, several) = match self {
+            Self::One(only) => (Some(only), None),
+            Self::Several(uris) => (None, Some(uris)),
+        };
+        one.into_iter().chain(several.into_iter().flatten())
     }
 
     /// Removes a URI and tells whether none is left.
@@ -107,11 +117,17 @@ impl<T> Default for UriNamespace<T> {
             claims: BTreeMap::new(),
             names: BTreeMap::new(),
             settled: 0,
+            unique_names: false,
         }
     }
 }
 
 impl<T: UriClaimant> UriNamespace<T> {
+    /// Serves one skill of each name only, among those that listings show.
+    pub fn unique_names(&mut self) {
+        self.unique_names = true;
+    }
+
     /// Replaces all claims of a group, and returns the URIs whose holder may have changed.
     pub fn replace(
         &mut self,
@@ -131,11 +147,11 @@ impl<T: UriClaimant> UriNamespace<T> {
                 _ if !claimant.is_listed() => {}
                 Some(named) => named.insert(&uri),
                 None => {
-                    self.names.insert(name_of(&uri).into(), Named::One(Arc::clone(&uri)));
+                    self.names.insert(name_of(&uri).into(), NamedUris::One(Arc::clone(&uri)));
                 }
             }
             let since = earlier.get(&uri).copied().unwrap_or(self.settled);
-            let claim = Claim { since, group: group.clone(), origin, claimant };
+            let claim = UriClaim { since, group: group.clone(), origin, claimant };
             let claims = self.claims.entry(Arc::clone(&uri));
             let claims = claims.or_insert_with(|| Vec::with_capacity(1));
             let at = claims.partition_point(|other| other.rank() < claim.rank());
@@ -146,12 +162,31 @@ impl<T: UriClaimant> UriNamespace<T> {
         if !claimed.is_empty() {
             self.groups.insert(group.clone(), claimed.into());
         }
-        // A skill around or below a touched URI may now exclude it, or no longer do so.
-        let around: Vec<_> = touched.iter().flat_map(|uri| self.uris_above(uri)).collect();
-        touched.extend(around);
-        let below: Vec<_> = touched.iter().flat_map(|uri| self.uris_below(uri)).cloned().collect();
-        touched.extend(below);
+        self.add_affected(&mut touched);
         touched
+    }
+
+    /// Adds the URIs whose holder depends on that of a touched one: a skill around or below may now
+    /// exclude it or no longer do so, and so may one of the same name if names are unique.
+    fn add_affected(&self, touched: &mut BTreeSet<Arc<str>>) {
+        loop {
+            let around: Vec<_> = touched.iter().flat_map(|uri| self.uris_above(uri)).collect();
+            touched.extend(around);
+            let below: Vec<_> =
+                touched.iter().flat_map(|uri| self.uris_below(uri)).cloned().collect();
+            touched.extend(below);
+            if !self.unique_names {
+                return;
+            }
+            let names = touched.iter().filter_map(|uri| self.names.get(name_of(uri)));
+            let namesakes: Vec<_> = names.flat_map(NamedUris::iter).cloned().collect();
+            let before = touched.len();
+            touched.extend(namesakes);
+            // A namesake lies elsewhere, where it may exclude others again.
+            if touched.len() == before {
+                return;
+            }
+        }
     }
 
     /// Keeps the skills that are there at their URIs, whatever is added later.
@@ -207,36 +242,51 @@ impl<T: UriClaimant> UriNamespace<T> {
         self.is_served(claim).then_some(&claim.claimant)
     }
 
-    fn first(&self, uri: &str) -> Option<&Claim<T>> {
+    fn first(&self, uri: &str) -> Option<&UriClaim<T>> {
         self.claims.get(uri)?.first()
     }
 
-    fn is_served(&self, claim: &Claim<T>) -> bool {
+    fn is_served(&self, claim: &UriClaim<T>) -> bool {
         self.obstacle(claim).is_none()
     }
 
     /// The served skill that keeps a claim from being served.
     ///
     /// Only an earlier claim can, so asking whether that one is served comes to an end.
-    fn obstacle(&self, claim: &Claim<T>) -> Option<Obstacle<'_, T>> {
+    fn obstacle(&self, claim: &UriClaim<T>) -> Option<EarlierClaim<'_, T>> {
         let uri = claim.claimant.uri();
         if let Some(first) = self.first(uri.as_str()).filter(|first| first.rank() < claim.rank()) {
-            return Some(Obstacle::Same(first));
+            return Some(EarlierClaim::Same(first));
         }
-        let excludes = |other: &&Claim<T>| other.rank() < claim.rank() && self.is_served(other);
+        let excludes = |other: &&UriClaim<T>| other.rank() < claim.rank() && self.is_served(other);
         let around = self.uris_above(uri.as_str()).into_iter().find_map(|around| {
             let outer = self.first(&around)?;
             (!outer.claimant.lists(uri.file())).then_some(outer).filter(excludes)
         });
         if let Some(outer) = around {
-            return Some(Obstacle::Around(outer));
+            return Some(EarlierClaim::Around(outer));
         }
         let inside = self.uris_below(uri.as_str()).find_map(|inside| {
             let inner = self.first(inside)?;
             let listed = claim.claimant.lists(inner.claimant.uri().file());
             (!listed).then_some(inner).filter(excludes)
         });
-        inside.map(Obstacle::Inside)
+        inside.map(EarlierClaim::Inside).or_else(|| self.earlier_namesake(claim))
+    }
+
+    /// The served skill that keeps a claim from being served because both have one name.
+    fn earlier_namesake(&self, claim: &UriClaim<T>) -> Option<EarlierClaim<'_, T>> {
+        if !self.unique_names || !claim.claimant.is_listed() {
+            return None;
+        }
+        let uris = self.uris_with_same_name(claim.claimant.uri())?.iter();
+        let mut earlier: Vec<_> = uris
+            .filter_map(|uri| self.first(uri))
+            .filter(|other| other.claimant.is_listed() && other.rank() < claim.rank())
+            .collect();
+        // Mostly the earliest is served, so that no other has to be asked about.
+        earlier.sort_unstable_by(|one, two| one.rank().cmp(&two.rank()));
+        earlier.into_iter().find(|other| self.is_served(other)).map(EarlierClaim::SameName)
     }
 
     /// Why claimants of a URI are not served there, with the origin of each.
@@ -253,8 +303,8 @@ impl<T: UriClaimant> UriNamespace<T> {
     /// one.
     pub fn uris_with_same_name(&self, uri: &SkillUri) -> Option<&BTreeSet<Arc<str>>> {
         match self.names.get(name_of(uri.as_str()))? {
-            Named::One(_) => None,
-            Named::Several(uris) => Some(uris),
+            NamedUris::One(_) => None,
+            NamedUris::Several(uris) => Some(uris),
         }
     }
 }
@@ -275,18 +325,20 @@ fn name_of(uri: &str) -> &str {
 }
 
 /// An earlier claim that excludes another one.
-enum Obstacle<'a, T> {
+enum EarlierClaim<'a, T> {
     /// It is at the same URI.
-    Same(&'a Claim<T>),
+    Same(&'a UriClaim<T>),
     /// Its directory is around the other, and its manifest does not list that.
-    Around(&'a Claim<T>),
+    Around(&'a UriClaim<T>),
     /// It stands inside the other, whose manifest does not list it.
-    Inside(&'a Claim<T>),
+    Inside(&'a UriClaim<T>),
+    /// It has the same name, and names are unique.
+    SameName(&'a UriClaim<T>),
 }
 
-impl<T: UriClaimant> Obstacle<'_, T> {
+impl<T: UriClaimant> EarlierClaim<'_, T> {
     /// The finding about the claim that is excluded.
-    fn finding(&self, claim: &Claim<T>) -> Finding {
+    fn finding(&self, claim: &UriClaim<T>) -> Finding {
         let origin = &claim.origin;
         let message = match self {
             Self::Same(first) => format!(
@@ -302,6 +354,17 @@ impl<T: UriClaimant> Obstacle<'_, T> {
                 "The skill of `{}` would stand inside it, and its manifest does not list that.",
                 inner.origin
             ),
+            Self::SameName(first) => {
+                let name = name_of(claim.claimant.uri().as_str());
+                let message =
+                    format!("It has the name `{name}` of `{}`, which is served.", first.origin);
+                return Finding::new(
+                    Code::DuplicateName,
+                    format!("{origin}/{SKILL_FILE}"),
+                    message,
+                )
+                .help("Give one of them and its directory another name.");
+            }
         };
         Finding::new(Code::PathCollision, format!("{origin}/{SKILL_FILE}"), message)
             .help("Serve its folder under a prefix (`team=DIR`), or rename it and its directory.")

@@ -99,6 +99,15 @@ impl Skill {
         Self { uri, entry, content, listed: true }
     }
 
+    /// Adds what the server says about the skill as `_meta` of its entry; without anything, nothing.
+    #[must_use]
+    pub fn with_meta(mut self, meta: &Map<String, Value>) -> Self {
+        if let Some(open) = self.entry.strip_suffix('}').filter(|_| !meta.is_empty()) {
+            self.entry = format!("{open},\"_meta\":{}}}", to_json(meta)).into();
+        }
+        self
+    }
+
     /// The skill's path without percent-encoding, such as `acme/refunds`.
     pub fn path(&self) -> String {
         path_of(&self.uri)
@@ -144,26 +153,26 @@ impl Skill {
     /// The frontmatter, read from the entry.
     pub fn frontmatter(&self) -> Map<String, Value> {
         #[derive(Default, Deserialize)]
-        struct Entry {
+        struct EntryFrontmatter {
             frontmatter: Map<String, Value>,
         }
-        let entry = serde_json::from_str::<Entry>(&self.entry);
+        let entry = serde_json::from_str::<EntryFrontmatter>(&self.entry);
         entry.map(|entry| entry.frontmatter).unwrap_or_default()
     }
 
     /// The description as a JSON string of the entry.
     fn quoted_description(&self) -> Option<&RawValue> {
         #[derive(Deserialize)]
-        struct Entry<'a> {
+        struct EntryDescription<'a> {
             #[serde(borrow)]
-            frontmatter: Described<'a>,
+            frontmatter: DescribedFile<'a>,
         }
         #[derive(Deserialize)]
-        struct Described<'a> {
+        struct DescribedFile<'a> {
             #[serde(borrow)]
             description: &'a RawValue,
         }
-        let entry = serde_json::from_str::<Entry<'_>>(&self.entry);
+        let entry = serde_json::from_str::<EntryDescription<'_>>(&self.entry);
         entry.ok().map(|entry| entry.frontmatter.description)
     }
 }

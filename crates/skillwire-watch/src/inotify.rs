@@ -44,23 +44,23 @@ const MAX_DEPTH: usize = 64;
 /// are watches. A unit with a directory that got none is polled.
 #[derive(Debug)]
 pub(super) struct SystemEvents {
-    shared: Arc<Shared>,
+    shared: Arc<WatcherShared>,
     /// The unit that was polled last.
     last_polled: Option<Arc<Path>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct WatcherShared {
     queue: OwnedFd,
     limits: WatchLimits,
     rules: WatchRules,
     sender: mpsc::Sender<SystemEvent>,
-    watches: Mutex<Watches>,
+    watches: Mutex<WatchTable>,
 }
 
 /// All watches, which the thread of the watcher adds and the thread that reads events looks up.
 #[derive(Debug, Default)]
-struct Watches {
+struct WatchTable {
     /// The watched directories by watch descriptor.
     directories: BTreeMap<i32, WatchedDirectory>,
     descriptors: BTreeMap<Arc<Path>, i32>,
@@ -76,7 +76,7 @@ struct WatchedDirectory {
     recursive: bool,
 }
 
-impl Watches {
+impl WatchTable {
     /// Removes a descriptor; its path may belong to another descriptor by now.
     fn remove(&mut self, descriptor: i32) -> Option<WatchedDirectory> {
         let directory = self.directories.remove(&descriptor)?;
@@ -92,7 +92,8 @@ impl SystemEvents {
     pub(super) fn new(setup: WatchSetup) -> Result<Self, String> {
         let WatchSetup { limits, rules, sender } = setup;
         let queue = inotify::init(inotify::CreateFlags::CLOEXEC).map_err(explain)?;
-        let shared = Arc::new(Shared { queue, limits, rules, sender, watches: Mutex::default() });
+        let shared =
+            Arc::new(WatcherShared { queue, limits, rules, sender, watches: Mutex::default() });
         let reader = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("watch-events".to_owned());
         thread.spawn(move || reader.read_events()).map_err(|error| error.to_string())?;
@@ -172,8 +173,8 @@ impl Drop for SystemEvents {
     }
 }
 
-impl Shared {
-    fn watches(&self) -> MutexGuard<'_, Watches> {
+impl WatcherShared {
+    fn watches(&self) -> MutexGuard<'_, WatchTable> {
         self.watches.lock()
     }
 

@@ -6,7 +6,7 @@ mod zip_file;
 
 use skillwire_core::RelPath;
 
-use self::tree::Tree;
+use self::tree::ArchiveTree;
 use crate::{
     format::ArchiveFormat,
     limits::ArchiveLimits,
@@ -40,7 +40,7 @@ pub fn unpack(
             format!("the archive has {} bytes", bytes.len()),
         ));
     }
-    let mut tree = Tree::new(limits, bytes.len());
+    let mut tree = ArchiveTree::new(limits, bytes.len());
     match format {
         ArchiveFormat::TarGz => tar_gz::read(bytes, limits, &mut tree)?,
         ArchiveFormat::Zip => zip_file::read(bytes, limits, &mut tree)?,

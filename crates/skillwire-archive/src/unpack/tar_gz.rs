@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use flate2::bufread::GzDecoder;
 use tar::EntryType;
 
-use super::tree::{Tree, ratio};
+use super::tree::{ArchiveTree, ratio};
 use crate::{
     limits::ArchiveLimits,
     refused::{ArchiveReason, RefusedArchive},
@@ -18,7 +18,7 @@ const STEP: u64 = 256 * 1024;
 pub(super) fn read(
     bytes: &[u8],
     limits: &ArchiveLimits,
-    tree: &mut Tree<'_>,
+    tree: &mut ArchiveTree<'_>,
 ) -> Result<(), RefusedArchive> {
     let decoded = decompress(bytes, limits)?;
     let mut archive = tar::Archive::new(Cursor::new(&decoded));

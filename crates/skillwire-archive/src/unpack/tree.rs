@@ -20,22 +20,22 @@ use crate::{
 const MOST_HOPS: usize = 8;
 
 /// The entry at a path.
-enum Node {
+enum ArchiveNode {
     File { bytes: Vec<u8>, executable: bool },
     Link(Box<str>),
 }
 
 /// The entries that have been read so far.
-pub(super) struct Tree<'a> {
+pub(super) struct ArchiveTree<'a> {
     limits: &'a ArchiveLimits,
     packed: usize,
-    nodes: BTreeMap<RelPath, Node>,
+    nodes: BTreeMap<RelPath, ArchiveNode>,
     names: Names,
     entries: usize,
     bytes: u64,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> ArchiveTree<'a> {
     pub(super) fn new(limits: &'a ArchiveLimits, packed: usize) -> Self {
         let (nodes, names) = (BTreeMap::new(), Names::default());
         Self { limits, packed, nodes, names, entries: 0, bytes: 0 }
@@ -68,7 +68,7 @@ impl<'a> Tree<'a> {
             RefusedArchive::unreadable(ArchiveReason::Broken, error).entry(path.as_str())
         })?;
         self.weigh(bytes.len())?;
-        self.nodes.insert(path, Node::File { bytes, executable });
+        self.nodes.insert(path, ArchiveNode::File { bytes, executable });
         Ok(())
     }
 
@@ -79,7 +79,7 @@ impl<'a> Tree<'a> {
         if target.len() > self.limits.path {
             return Err(link(&path, "the link's target is too long"));
         }
-        self.nodes.insert(path, Node::Link(target.into()));
+        self.nodes.insert(path, ArchiveNode::Link(target.into()));
         Ok(())
     }
 
@@ -88,24 +88,26 @@ impl<'a> Tree<'a> {
         let links: Vec<_> = self
             .nodes
             .iter()
-            .filter(|(_, node)| matches!(node, Node::Link(_)))
+            .filter(|(_, node)| matches!(node, ArchiveNode::Link(_)))
             .map(|(path, _)| path.clone())
             .collect();
         let mut copies = Vec::with_capacity(links.len());
         for path in links {
             let target = self.target_of(&path)?;
-            let Some(Node::File { bytes, executable }) = self.nodes.get(&target) else {
+            let Some(ArchiveNode::File { bytes, executable }) = self.nodes.get(&target) else {
                 return Err(link(&path, "the link leads to nothing"));
             };
             let (bytes, executable) = (bytes.clone(), *executable);
             self.weigh(bytes.len())?;
-            copies.push((path, Node::File { bytes, executable }));
+            copies.push((path, ArchiveNode::File { bytes, executable }));
         }
         self.nodes.extend(copies);
         self.check_skill_file()?;
         let files = self.nodes.into_iter().filter_map(|(path, node)| match node {
-            Node::File { bytes, executable } => Some(ArchiveFile { path, bytes, executable }),
-            Node::Link(_) => None,
+            ArchiveNode::File { bytes, executable } => {
+                Some(ArchiveFile { path, bytes, executable })
+            }
+            ArchiveNode::Link(_) => None,
         });
         Ok(files.collect())
     }
@@ -121,11 +123,11 @@ impl<'a> Tree<'a> {
             let path = here.as_deref().map(RelPath::parse).transpose();
             let path = path.map_err(|error| link(from, &format!("the target {error}")))?;
             match path.as_ref().and_then(|path| self.nodes.get_key_value(path)) {
-                Some((path, Node::File { .. })) => {
+                Some((path, ArchiveNode::File { .. })) => {
                     let through = || link(from, "the link leads through a file");
                     return rest.is_empty().then(|| path.clone()).ok_or_else(through);
                 }
-                Some((_, Node::Link(target))) => {
+                Some((_, ArchiveNode::Link(target))) => {
                     hops += 1;
                     if hops > MOST_HOPS {
                         return Err(link(from, "the link leads in a circle"));
@@ -229,7 +231,7 @@ impl<'a> Tree<'a> {
         }
         let mut above = path.parent();
         while let Some(directory) = above {
-            if matches!(self.nodes.get(&directory), Some(Node::Link(_))) {
+            if matches!(self.nodes.get(&directory), Some(ArchiveNode::Link(_))) {
                 return Err(link(&path, "the path leads through a link"));
             }
             above = directory.parent();

@@ -9,7 +9,7 @@ use std::io::{Cursor, Read};
 
 use zip::{ZipArchive, result::ZipError};
 
-use super::tree::Tree;
+use super::tree::ArchiveTree;
 use crate::{
     limits::ArchiveLimits,
     refused::{ArchiveReason, RefusedArchive},
@@ -28,7 +28,7 @@ const LINK: u32 = 0o120_000;
 pub(super) fn read(
     bytes: &[u8],
     limits: &ArchiveLimits,
-    tree: &mut Tree<'_>,
+    tree: &mut ArchiveTree<'_>,
 ) -> Result<(), RefusedArchive> {
     let entries = entries(bytes)?;
     if entries > limits.entries {

@@ -22,7 +22,7 @@ pub(super) enum Field {
 /// Reads a mapping, or says what is refused first.
 pub(super) fn load(text: &str) -> Result<Vec<(String, Field)>, Complaint> {
     let text = before_end_marker(text);
-    let mut reader = Reader::default();
+    let mut reader = StrictReader::default();
     let refused = reader.run(text);
     let tab = stray_tab(text, &reader.texts);
     // Scanning ends at whatever comes first; a mapping is judged as a whole only afterwards.
@@ -84,7 +84,7 @@ fn syntax_error(text: &str) -> Option<(usize, Complaint)> {
 }
 
 /// A collection whose end has not been seen.
-enum Open {
+enum OpenCollection {
     List,
     Mapping {
         keys: BTreeSet<String>,
@@ -96,8 +96,8 @@ enum Open {
 }
 
 #[derive(Default)]
-struct Reader {
-    open: Vec<Open>,
+struct StrictReader {
+    open: Vec<OpenCollection>,
     /// The fields of the outermost mapping, once there is one.
     fields: Option<Vec<(String, Field)>>,
     /// What is refused only once everything has been scanned.
@@ -106,7 +106,7 @@ struct Reader {
     texts: Vec<Range<usize>>,
 }
 
-impl Reader {
+impl StrictReader {
     /// Reads everything up to what cannot be scanned, which comes with its place.
     fn run(&mut self, text: &str) -> Option<(usize, Complaint)> {
         let bytes: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
@@ -140,7 +140,7 @@ impl Reader {
             Event::Scalar(text, ..) => self.node(Field::Text(text.into_owned())),
             Event::SequenceStart(..) => {
                 self.node(Field::Collection);
-                self.open.push(Open::List);
+                self.open.push(OpenCollection::List);
             }
             Event::MappingStart(..) => {
                 self.check_column(column);
@@ -148,7 +148,11 @@ impl Reader {
                     self.fields = Some(Vec::new());
                 }
                 self.node(Field::Collection);
-                self.open.push(Open::Mapping { keys: BTreeSet::new(), key: None, column: None });
+                self.open.push(OpenCollection::Mapping {
+                    keys: BTreeSet::new(),
+                    key: None,
+                    column: None,
+                });
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 self.open.pop();
@@ -160,7 +164,7 @@ impl Reader {
     /// Takes a key or a value.
     fn node(&mut self, field: Field) {
         let outermost = self.open.len() == 1;
-        let Some(Open::Mapping { keys, key, .. }) = self.open.last_mut() else { return };
+        let Some(OpenCollection::Mapping { keys, key, .. }) = self.open.last_mut() else { return };
         if key.as_deref() == Some("<<") {
             // What is merged is not a field, and only mappings can be.
             *key = None;
@@ -185,7 +189,10 @@ impl Reader {
 
     /// Mappings in one mapping must begin in the same column.
     fn check_column(&mut self, at: usize) {
-        let Some(Open::Mapping { key: Some(_), column, .. }) = self.open.last_mut() else { return };
+        let Some(OpenCollection::Mapping { key: Some(_), column, .. }) = self.open.last_mut()
+        else {
+            return;
+        };
         if *column.get_or_insert(at) != at {
             let message = "Two mappings beside each other are not indented alike.";
             self.late.get_or_insert(Complaint::new(None, message));

@@ -2,7 +2,7 @@
 
 /// How much a token looks like one that was issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Genuineness {
+pub(super) enum TokenGenuineness {
     /// Nothing of it looks made up.
     Sure,
     /// A word in it may be there by chance or by intent.
@@ -11,7 +11,7 @@ pub(super) enum Genuineness {
     Sample,
 }
 
-impl Genuineness {
+impl TokenGenuineness {
     /// Judges a token by what follows its known beginning.
     pub(super) fn of(token: &str, beginning: usize) -> Self {
         const SAMPLES: [&str; 17] = [

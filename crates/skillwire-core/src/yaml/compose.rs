@@ -11,16 +11,16 @@ use crate::span::Span;
 
 use super::extent;
 use super::layout;
-use super::place::{Places, excerpt};
+use super::place::{FilePositions, excerpt};
 use super::repair::quote;
 use super::scalar::{self, NotJson};
-use super::{Branch, Document, Limits, Node};
+use super::{Document, Limits, Node, YamlBranch};
 
 /// The longest key, in code points; YAML sets the same limit for most keys.
 const LONGEST_KEY: usize = 1024;
 
 /// The result of one run of the parser.
-pub(super) struct Composed {
+pub(super) struct ComposeResult {
     /// The value; worthless if any finding is an error.
     pub(super) document: Option<Document>,
     pub(super) findings: Vec<Finding>,
@@ -29,7 +29,7 @@ pub(super) struct Composed {
 }
 
 /// Runs the parser over `text`, which has the same code points as `places.text` or stand-ins.
-pub(super) fn compose(text: &str, places: &Places<'_>, limits: &Limits) -> Composed {
+pub(super) fn compose(text: &str, places: &FilePositions<'_>, limits: &Limits) -> ComposeResult {
     let mut composer = Composer {
         places,
         limits,
@@ -60,24 +60,24 @@ pub(super) fn compose(text: &str, places: &Places<'_>, limits: &Limits) -> Compo
     composer.finish(error)
 }
 
-type Flow = std::ops::ControlFlow<()>;
+type ParseFlow = std::ops::ControlFlow<()>;
 
 /// A mapping or list whose end has not been seen.
-pub(super) struct Frame {
+pub(super) struct OpenNode {
     /// Index of its node.
     index: usize,
     /// Its column, if it is a block; none if it is in brackets.
     pub(super) column: Option<usize>,
-    pub(super) content: Content,
+    pub(super) content: NodeContent,
 }
 
-pub(super) enum Content {
+pub(super) enum NodeContent {
     List(Vec<Value>),
-    Mapping { map: Map<String, Value>, key: Key },
+    Mapping { map: Map<String, Value>, key: KeyState },
 }
 
 /// What is known about the key of the value that comes next.
-pub(super) enum Key {
+pub(super) enum KeyState {
     /// The next node is a key.
     Expected,
     /// The key was refused; its value is read for problems and dropped.
@@ -86,20 +86,20 @@ pub(super) enum Key {
 }
 
 pub(super) struct Composer<'a> {
-    pub(super) places: &'a Places<'a>,
+    pub(super) places: &'a FilePositions<'a>,
     limits: &'a Limits,
     findings: Vec<Finding>,
-    nodes: Vec<Branch>,
+    nodes: Vec<YamlBranch>,
     /// Nodes seen, keys included.
     count: usize,
-    pub(super) open: Vec<Frame>,
+    pub(super) open: Vec<OpenNode>,
     root: Option<Value>,
     /// Where the last thing that has text ended, in bytes of the frontmatter.
     pub(super) last_end: usize,
 }
 
 impl Composer<'_> {
-    fn event(&mut self, event: Event<'_>, start: usize, end: usize) -> Flow {
+    fn event(&mut self, event: Event<'_>, start: usize, end: usize) -> ParseFlow {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 self.enter(start)?;
@@ -118,11 +118,11 @@ impl Composer<'_> {
             }
             Event::SequenceStart(anchor, tag) => {
                 let column = self.list_column(start);
-                self.collection(Content::List(Vec::new()), column, start)?;
+                self.collection(NodeContent::List(Vec::new()), column, start)?;
                 self.properties(anchor, tag.is_some(), start);
             }
             Event::MappingStart(anchor, tag) => {
-                let content = Content::Mapping { map: Map::new(), key: Key::Expected };
+                let content = NodeContent::Mapping { map: Map::new(), key: KeyState::Expected };
                 let flow = self.in_flow() || self.places.text[start..].starts_with('{');
                 let column = (!flow).then(|| start - layout::line_start(self.places.text, start));
                 self.collection(content, column, start)?;
@@ -133,41 +133,46 @@ impl Composer<'_> {
                 let span = self.places.span(start, end);
                 self.report(Code::YamlDocuments, span, "A second YAML document begins here.")
                     .help("Keep one document between the fences.");
-                return Flow::Break(());
+                return ParseFlow::Break(());
             }
             _ => {}
         }
-        Flow::Continue(())
+        ParseFlow::Continue(())
     }
 
     /// Counts a node, and ends the work when there are too many.
-    fn enter(&mut self, start: usize) -> Flow {
+    fn enter(&mut self, start: usize) -> ParseFlow {
         self.count += 1;
         if self.count <= self.limits.nodes {
-            return Flow::Continue(());
+            return ParseFlow::Continue(());
         }
         let most = self.limits.nodes;
         let message = format!("The frontmatter has more than {most} keys and values.");
         self.report(Code::YamlLimit, self.places.span(start, start), message)
             .help("Move data into a supporting file.");
-        Flow::Break(())
+        ParseFlow::Break(())
     }
 
-    fn collection(&mut self, content: Content, column: Option<usize>, start: usize) -> Flow {
+    fn collection(
+        &mut self,
+        content: NodeContent,
+        column: Option<usize>,
+        start: usize,
+    ) -> ParseFlow {
         self.enter(start)?;
         if self.open.len() >= self.limits.depth {
             let most = self.limits.depth;
             let message = format!("The frontmatter has more than {most} levels of nesting.");
             self.report(Code::YamlLimit, self.places.span(start, start), message)
                 .help("Move data into a supporting file.");
-            return Flow::Break(());
+            return ParseFlow::Break(());
         }
         let node = Node { key: None, value: self.places.span(start, start), plain: false };
-        self.nodes.push(Branch { node, children: BTreeMap::new() });
-        self.open.push(Frame { index: self.nodes.len() - 1, column, content });
+        self.nodes.push(YamlBranch { node, children: BTreeMap::new() });
+        self.open.push(OpenNode { index: self.nodes.len() - 1, column, content });
         self.layout(layout::comments(self.places.text, self.last_end.min(start), start));
         self.last_end = self.last_end.max(start);
-        Flow::Continue(())
+        ParseFlow::Continue(())
     }
 
     /// Refuses anchors and tags; tells whether there were none.
@@ -233,7 +238,7 @@ impl Composer<'_> {
     pub(super) fn expects_key(&self) -> bool {
         matches!(
             self.open.last(),
-            Some(Frame { content: Content::Mapping { key: Key::Expected, .. }, .. })
+            Some(OpenNode { content: NodeContent::Mapping { key: KeyState::Expected, .. }, .. })
         )
     }
 
@@ -246,19 +251,19 @@ impl Composer<'_> {
             };
             self.report(Code::YamlKeyNotAString, span, message)
                 .help(format!("Write the key in quotes: `\"{shown}\"`."));
-            self.set_key(Key::Refused);
+            self.set_key(KeyState::Refused);
             return;
         };
         if plain && name == "<<" {
             self.report(Code::YamlReference, span, "The merge key `<<` copies another mapping.")
                 .help("Write the fields out, or quote the key if it is text.");
-            self.set_key(Key::Refused);
+            self.set_key(KeyState::Refused);
             return;
         }
         if name.chars().nth(LONGEST_KEY).is_some() {
             let message = format!("A key has more than {LONGEST_KEY} characters.");
             self.report(Code::YamlLimit, span, message).help("Choose a shorter key.");
-            self.set_key(Key::Refused);
+            self.set_key(KeyState::Refused);
             return;
         }
         let earlier = self.open.last().and_then(|frame| {
@@ -271,14 +276,16 @@ impl Composer<'_> {
             let message = format!("The key `{shown}` of line {first} is repeated on line {again}.");
             self.report(Code::YamlDuplicateKey, span, message)
                 .help("Keep one of the two; parsers disagree about which one counts.");
-            self.set_key(Key::Refused);
+            self.set_key(KeyState::Refused);
             return;
         }
-        self.set_key(Key::Named(name, span));
+        self.set_key(KeyState::Named(name, span));
     }
 
-    fn set_key(&mut self, next: Key) {
-        if let Some(Frame { content: Content::Mapping { key, .. }, .. }) = self.open.last_mut() {
+    fn set_key(&mut self, next: KeyState) {
+        if let Some(OpenNode { content: NodeContent::Mapping { key, .. }, .. }) =
+            self.open.last_mut()
+        {
             *key = next;
         }
     }
@@ -298,15 +305,15 @@ impl Composer<'_> {
     fn value(&mut self, value: Value, node: Node) {
         if self.expects_key() {
             // Only an alias comes here; it has been reported.
-            self.set_key(Key::Refused);
+            self.set_key(KeyState::Refused);
             return;
         }
-        self.nodes.push(Branch { node, children: BTreeMap::new() });
+        self.nodes.push(YamlBranch { node, children: BTreeMap::new() });
         self.attach(value, self.nodes.len() - 1);
     }
 
     fn end(&mut self, at: usize) {
-        let Some(Frame { index, column, content }) = self.open.pop() else { return };
+        let Some(OpenNode { index, column, content }) = self.open.pop() else { return };
         let start = self.nodes[index].node.value.start - self.places.span(0, 0).start;
         if self.places.text[start..].starts_with(['[', '{'])
             && let Some(bracket) = extent::closing_bracket(self.places.text, at)
@@ -324,12 +331,12 @@ impl Composer<'_> {
             let message = "A mapping or a list cannot be a key.";
             self.report(Code::YamlKeyNotAString, span, message)
                 .help("Use a string as the key; quote it if the brackets are text.");
-            self.set_key(Key::Refused);
+            self.set_key(KeyState::Refused);
             return;
         }
         let value = match content {
-            Content::List(items) => Value::Array(items),
-            Content::Mapping { map, .. } => Value::Object(map),
+            NodeContent::List(items) => Value::Array(items),
+            NodeContent::Mapping { map, .. } => Value::Object(map),
         };
         self.attach(value, index);
     }
@@ -341,17 +348,17 @@ impl Composer<'_> {
             return;
         };
         let name = match &mut frame.content {
-            Content::List(items) => {
+            NodeContent::List(items) => {
                 items.push(value);
                 (items.len() - 1).to_string()
             }
-            Content::Mapping { map, key } => match std::mem::replace(key, Key::Expected) {
-                Key::Named(name, span) => {
+            NodeContent::Mapping { map, key } => match std::mem::replace(key, KeyState::Expected) {
+                KeyState::Named(name, span) => {
                     self.nodes[index].node.key = Some(span);
                     map.insert(name.clone(), value);
                     name
                 }
-                Key::Expected | Key::Refused => return,
+                KeyState::Expected | KeyState::Refused => return,
             },
         };
         self.nodes[frame.index].children.insert(name, index);
@@ -362,12 +369,12 @@ impl Composer<'_> {
         code: Code,
         span: Span,
         message: impl Into<String>,
-    ) -> Report<'_> {
+    ) -> LastFinding<'_> {
         self.findings.push(self.places.finding(code, span, message));
-        Report(&mut self.findings)
+        LastFinding(&mut self.findings)
     }
 
-    fn finish(mut self, error: Option<ScanError>) -> Composed {
+    fn finish(mut self, error: Option<ScanError>) -> ComposeResult {
         let unfinished = error.is_some() || !self.open.is_empty();
         let document = match self.root.take() {
             Some(Value::Object(map)) => {
@@ -389,14 +396,14 @@ impl Composer<'_> {
                 None
             }
         };
-        Composed { document, findings: self.findings, error }
+        ComposeResult { document, findings: self.findings, error }
     }
 }
 
 /// The finding that was reported last, so that help can be added.
-pub(super) struct Report<'a>(&'a mut Vec<Finding>);
+pub(super) struct LastFinding<'a>(&'a mut Vec<Finding>);
 
-impl Report<'_> {
+impl LastFinding<'_> {
     fn repair(self, repair: Option<Repair>) -> Self {
         if let Some(finding) = self.0.last_mut() {
             finding.repair = repair;

@@ -6,7 +6,7 @@ use crate::finding::{Code, Finding};
 use crate::span::Span;
 
 use super::fence::Fenced;
-use super::place::Places;
+use super::place::FilePositions;
 use super::{FILE, Limits};
 
 /// Refuses frontmatter that is too large to parse.
@@ -28,7 +28,7 @@ pub(super) fn too_large(file: &[u8], fenced: &Fenced<'_>, limits: &Limits) -> Op
 /// The text that comes back has as many code points as the one that went in, so places stay
 /// right while the parser looks for further problems. There is none if it is in doubt where lines
 /// end.
-pub(super) fn mask<'a>(places: &Places<'a>) -> (Option<Cow<'a, str>>, Vec<Finding>) {
+pub(super) fn mask<'a>(places: &FilePositions<'a>) -> (Option<Cow<'a, str>>, Vec<Finding>) {
     if let Some(finding) = conflict(places) {
         return (None, vec![finding]);
     }
@@ -70,7 +70,7 @@ pub(super) fn mask<'a>(places: &Places<'a>) -> (Option<Cow<'a, str>>, Vec<Findin
 }
 
 /// Finds a line that a merge with conflicts has left; both versions of a value follow it.
-fn conflict(places: &Places<'_>) -> Option<Finding> {
+fn conflict(places: &FilePositions<'_>) -> Option<Finding> {
     let (_, start) = line_starts(places.text).find(|(_, start)| {
         let line = &places.text[*start..];
         ["<<<<<<<", ">>>>>>>"].iter().any(|mark| {
@@ -91,7 +91,7 @@ fn lone_carriage_return(text: &str) -> Option<usize> {
 }
 
 /// Finds characters outside of what YAML 1.2 calls printable, and stray byte order marks.
-fn forbidden_characters(places: &Places<'_>) -> Option<Finding> {
+fn forbidden_characters(places: &FilePositions<'_>) -> Option<Finding> {
     let mut bad = places.text.char_indices().filter(|&(_, ch)| is_forbidden(ch));
     let (at, ch) = bad.next()?;
     let more = bad.count();
@@ -133,7 +133,7 @@ fn document_marker(line: &str) -> Option<&'static str> {
     })
 }
 
-fn document_finding(places: &Places<'_>, marker: &str, span: Span) -> Finding {
+fn document_finding(places: &FilePositions<'_>, marker: &str, span: Span) -> Finding {
     let (message, help) = match marker {
         "%" => (
             "A line that begins with `%` is a YAML directive; frontmatter may not have any.",

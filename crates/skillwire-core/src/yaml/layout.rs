@@ -5,7 +5,7 @@
 //! offence and a reason, so that nothing is accepted whose value is in doubt.
 
 /// An offset into the frontmatter, what is wrong there, and what to do about it.
-pub(super) type Offence = (usize, &'static str, &'static str);
+pub(super) type LayoutOffence = (usize, &'static str, &'static str);
 
 const TAB: &str = "A tab stands where YAML wants spaces for indentation";
 const SPACES: &str = "Indent with spaces.";
@@ -13,7 +13,7 @@ const SPACES: &str = "Indent with spaces.";
 /// Checks the lines of a quoted or plain scalar in `text[start..end]`.
 ///
 /// Every line after the first begins with at least `indent` spaces, unless it is empty.
-pub(super) fn scalar(text: &str, start: usize, end: usize, indent: usize) -> Option<Offence> {
+pub(super) fn scalar(text: &str, start: usize, end: usize, indent: usize) -> Option<LayoutOffence> {
     lines_after(text, start, end).find_map(|(at, line)| {
         let spaces = leading_spaces(line);
         if spaces >= indent || spaces == line.len() {
@@ -27,7 +27,7 @@ pub(super) fn scalar(text: &str, start: usize, end: usize, indent: usize) -> Opt
 ///
 /// The last bracket may stand right below the key, although YAML wants it further right: many
 /// people write it there and every parser reads it alike.
-pub(super) fn flow(text: &str, start: usize, end: usize, indent: usize) -> Option<Offence> {
+pub(super) fn flow(text: &str, start: usize, end: usize, indent: usize) -> Option<LayoutOffence> {
     lines_after(text, start, end).find_map(|(at, line)| {
         let spaces = leading_spaces(line);
         let content = line.trim_start_matches([' ', '\t']);
@@ -39,7 +39,7 @@ pub(super) fn flow(text: &str, start: usize, end: usize, indent: usize) -> Optio
     })
 }
 
-fn too_far_left(at: usize, tab: bool) -> Offence {
+fn too_far_left(at: usize, tab: bool) -> LayoutOffence {
     if tab {
         (at, TAB, SPACES)
     } else {
@@ -49,7 +49,12 @@ fn too_far_left(at: usize, tab: bool) -> Offence {
 }
 
 /// Checks how a plain scalar begins; indicators are not text.
-pub(super) fn plain_start(text: &str, start: usize, end: usize, in_flow: bool) -> Option<Offence> {
+pub(super) fn plain_start(
+    text: &str,
+    start: usize,
+    end: usize,
+    in_flow: bool,
+) -> Option<LayoutOffence> {
     let first = text[start..end].chars().next()?;
     let next = text[start + first.len_utf8()..].chars().next();
     let next = next.filter(|&ch| !(in_flow && ",[]{}".contains(ch)));
@@ -65,7 +70,7 @@ pub(super) fn plain_start(text: &str, start: usize, end: usize, in_flow: bool) -
 }
 
 /// Refuses tabs between the line's beginning or the last indicator and a key or a `-`.
-pub(super) fn block_start(text: &str, start: usize) -> Option<Offence> {
+pub(super) fn block_start(text: &str, start: usize) -> Option<LayoutOffence> {
     let mut before = &text[..start];
     loop {
         let kept = before.trim_end_matches([' ', '\t']);
@@ -78,7 +83,7 @@ pub(super) fn block_start(text: &str, start: usize) -> Option<Offence> {
 }
 
 /// Refuses comments without a blank before them in `text[start..end]`, which holds no values.
-pub(super) fn comments(text: &str, start: usize, end: usize) -> Option<Offence> {
+pub(super) fn comments(text: &str, start: usize, end: usize) -> Option<LayoutOffence> {
     let gap = &text[start..end];
     let mut comment = false;
     let mut previous = text[..start].bytes().next_back().unwrap_or(b'\n');
@@ -98,7 +103,7 @@ pub(super) fn comments(text: &str, start: usize, end: usize) -> Option<Offence> 
 }
 
 /// Refuses an escaped line break before an empty line: parsers disagree about the value.
-pub(super) fn escaped_break(text: &str, start: usize, end: usize) -> Option<Offence> {
+pub(super) fn escaped_break(text: &str, start: usize, end: usize) -> Option<LayoutOffence> {
     lines_after(text, start, end).find_map(|(at, line)| {
         let before = text[start..at - 1].strip_suffix('\r').unwrap_or(&text[start..at - 1]);
         let escapes = before.len() - before.trim_end_matches('\\').len();
@@ -111,7 +116,12 @@ pub(super) fn escaped_break(text: &str, start: usize, end: usize) -> Option<Offe
 }
 
 /// Checks a block scalar: its header is at `header`, its first content at `content`.
-pub(super) fn block(text: &str, header: usize, value: &str, content: usize) -> Option<Offence> {
+pub(super) fn block(
+    text: &str,
+    header: usize,
+    value: &str,
+    content: usize,
+) -> Option<LayoutOffence> {
     let has_content = !value.trim_matches('\n').is_empty();
     let indent = if has_content { content - line_start(text, content) } else { usize::MAX };
     let first_line = &text[header..];

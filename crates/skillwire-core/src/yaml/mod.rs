@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 pub use self::fence::{Fenced, split};
-use self::place::Places;
+use self::place::FilePositions;
 pub use self::repair::quote;
 use crate::finding::{Finding, Level};
 use crate::span::Span;
@@ -65,12 +65,12 @@ pub struct Node {
 pub struct Document {
     /// The fields in the order the author wrote them.
     pub map: Map<String, Value>,
-    nodes: Vec<Branch>,
+    nodes: Vec<YamlBranch>,
 }
 
 /// A node and the indices of its children.
 #[derive(Debug, Clone, PartialEq)]
-struct Branch {
+struct YamlBranch {
     node: Node,
     children: BTreeMap<String, usize>,
 }
@@ -107,7 +107,7 @@ pub fn parse(
     if let Some(finding) = guard::too_large(file, fenced, limits) {
         return (None, vec![finding]);
     }
-    let places = Places::new(file, fenced);
+    let places = FilePositions::new(file, fenced);
     let (text, mut findings) = guard::mask(&places);
     let Some(mut text) = text else { return finish(None, findings) };
     let mut quoted: Vec<Span> = Vec::new();

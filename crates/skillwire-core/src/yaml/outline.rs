@@ -4,17 +4,18 @@ use saphyr_parser::ScalarStyle;
 
 use crate::finding::Code;
 
-use super::compose::{Composer, Content, Frame};
+use super::compose::{Composer, NodeContent, OpenNode};
 use super::extent;
-use super::layout::{self, Offence};
+use super::layout::{self, LayoutOffence};
 
 impl Composer<'_> {
     /// The column of a list's dashes; none for a list in brackets.
     pub(super) fn list_column(&mut self, start: usize) -> Option<usize> {
         let text = self.places.text;
         let line = layout::line_start(text, start);
-        if let Some(Frame { column: Some(column), content: Content::Mapping { .. }, .. }) =
-            self.open.last()
+        if let Some(OpenNode {
+            column: Some(column), content: NodeContent::Mapping { .. }, ..
+        }) = self.open.last()
         {
             let dash = text[line..].trim_start_matches(' ');
             let entry =
@@ -32,7 +33,7 @@ impl Composer<'_> {
     }
 
     /// Refuses what the parser accepts and YAML does not.
-    pub(super) fn layout(&mut self, offence: Option<Offence>) {
+    pub(super) fn layout(&mut self, offence: Option<LayoutOffence>) {
         if let Some((at, message, help)) = offence {
             let span = self.places.span(at, at);
             self.report(Code::YamlSyntax, span, format!("{message}.")).help(help);

@@ -12,7 +12,7 @@ use super::fence::Fenced;
 ///
 /// The YAML parser counts code points; findings want bytes of the whole file, and people want
 /// lines. All lookups are logarithmic, so that ten thousand findings cost no more than one scan.
-pub(super) struct Places<'a> {
+pub(super) struct FilePositions<'a> {
     /// The whole file.
     file: &'a [u8],
     /// The frontmatter as the author wrote it.
@@ -27,7 +27,7 @@ pub(super) struct Places<'a> {
     lines: Vec<usize>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> FilePositions<'a> {
     pub(super) fn new(file: &'a [u8], fenced: &Fenced<'a>) -> Self {
         let text = fenced.yaml;
         let starts = text.match_indices('\n').map(|(at, _)| at + 1);

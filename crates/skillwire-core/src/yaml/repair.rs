@@ -8,22 +8,30 @@ use crate::char_class::CharClasses;
 use crate::finding::{Code, Finding};
 use crate::repair::{Edit, Repair};
 
-use super::place::{Places, excerpt};
+use super::place::{FilePositions, excerpt};
 
 /// A value that must be quoted, and the text with that value out of the way.
-pub(super) struct Unquoted {
+pub(super) struct UnquotedValue {
     pub(super) finding: Finding,
     /// The text with every character of the value replaced by a harmless one.
     pub(super) masked: String,
 }
 
 /// Recognises a value that only lacks quotes, if quotes repair it.
-pub(super) fn unquoted(text: &str, places: &Places<'_>, error: &ScanError) -> Option<Unquoted> {
+pub(super) fn unquoted(
+    text: &str,
+    places: &FilePositions<'_>,
+    error: &ScanError,
+) -> Option<UnquotedValue> {
     unquoted_colon(text, places, error).or_else(|| reserved_start(text, places, error))
 }
 
 /// Recognises the commonest mistake, `key: some text: more text`.
-fn unquoted_colon(text: &str, places: &Places<'_>, error: &ScanError) -> Option<Unquoted> {
+fn unquoted_colon(
+    text: &str,
+    places: &FilePositions<'_>,
+    error: &ScanError,
+) -> Option<UnquotedValue> {
     let at = byte_of(text, error.marker().index());
     if error.info() != "mapping values are not allowed in this context" {
         return None;
@@ -39,7 +47,11 @@ fn unquoted_colon(text: &str, places: &Places<'_>, error: &ScanError) -> Option<
 /// Recognises `key: @text`, `key: , text` and `key: [text] [text]`.
 ///
 /// The parser stops at the value or, where it took that for a list, at the line after.
-fn reserved_start(text: &str, places: &Places<'_>, error: &ScanError) -> Option<Unquoted> {
+fn reserved_start(
+    text: &str,
+    places: &FilePositions<'_>,
+    error: &ScanError,
+) -> Option<UnquotedValue> {
     let at = byte_of(text, error.marker().index());
     let line = line_start(text, at);
     let before = line.checked_sub(1).map(|end| line_start(text, end));
@@ -88,12 +100,12 @@ fn is_broken_start(value: &str) -> bool {
 /// Makes the finding about a value that lacks quotes.
 fn quoted(
     text: &str,
-    places: &Places<'_>,
-    entry: &Entry,
+    places: &FilePositions<'_>,
+    entry: &KeyLine,
     value: Range<usize>,
     code: Code,
     says: impl Fn(&str) -> String,
-) -> Unquoted {
+) -> UnquotedValue {
     let original = places.text;
     // A masked text has the same code points but not the same bytes.
     let place = |byte: usize| places.byte(text[..byte].chars().count());
@@ -110,12 +122,12 @@ fn quoted(
     let hide = |ch: char| if ch.is_whitespace() { ch } else { 'x' };
     let hidden: String = text[value.clone()].chars().map(hide).collect();
     let masked = [&text[..value.start], &hidden, &text[value.end..]].concat();
-    Unquoted { finding, masked }
+    UnquotedValue { finding, masked }
 }
 
 /// Recognises that the parser has run into the text of the skill, because no fence ends the
 /// frontmatter before it and a rule (`---`) further down does.
-pub(super) fn unclosed(places: &Places<'_>, error: &ScanError) -> Option<Finding> {
+pub(super) fn unclosed(places: &FilePositions<'_>, error: &ScanError) -> Option<Finding> {
     let at = places.byte(error.marker().index());
     let start = text_start(places.text).filter(|start| *start <= at)?;
     let line = places.position(places.span(start, start).start).line;
@@ -195,7 +207,7 @@ fn bracket_below_key(text: &str, at: usize) -> Option<String> {
 }
 
 /// Reports what else keeps the text from being YAML.
-pub(super) fn syntax(places: &Places<'_>, error: &ScanError) -> Finding {
+pub(super) fn syntax(places: &FilePositions<'_>, error: &ScanError) -> Finding {
     let at = places.byte(error.marker().index());
     let rest = &places.text[at..];
     let length = rest.chars().next().map_or(0, char::len_utf8);
@@ -289,7 +301,7 @@ pub fn quote(text: &str) -> String {
 }
 
 /// A line of the form `key: value`.
-struct Entry {
+struct KeyLine {
     key: Range<usize>,
     /// Column of the key, in bytes.
     column: usize,
@@ -298,7 +310,7 @@ struct Entry {
 }
 
 /// Finds the entry whose plain value reaches over the colon at `at`.
-fn owner(text: &str, at: usize) -> Option<Entry> {
+fn owner(text: &str, at: usize) -> Option<KeyLine> {
     let mut start = line_start(text, at);
     loop {
         let line = &text[start..line_end(text, start)];
@@ -316,14 +328,14 @@ fn owner(text: &str, at: usize) -> Option<Entry> {
 }
 
 /// An entry whose value is plain text.
-fn entry(line: &str, start: usize) -> Option<Entry> {
+fn entry(line: &str, start: usize) -> Option<KeyLine> {
     let entry = any_entry(line, start)?;
     let special = ['"', '\'', '[', '{', '&', '*', '!', '|', '>', '#'];
     (!line[entry.value - start..].starts_with(special)).then_some(entry)
 }
 
 /// An entry, whatever its value begins with.
-fn any_entry(line: &str, start: usize) -> Option<Entry> {
+fn any_entry(line: &str, start: usize) -> Option<KeyLine> {
     let mut rest = line.trim_start_matches(' ');
     while let Some(item) = rest.strip_prefix("- ") {
         rest = item.trim_start_matches(' ');
@@ -339,11 +351,11 @@ fn any_entry(line: &str, start: usize) -> Option<Entry> {
         return None;
     }
     let key = start + column..start + column + rest[..colon].trim_end().len();
-    Some(Entry { key, column, value: start + line.len() - value.len() })
+    Some(KeyLine { key, column, value: start + line.len() - value.len() })
 }
 
 /// Finds how much of the text must be quoted so that the parser gets past it.
-fn repairable(text: &str, entry: &Entry) -> Option<Range<usize>> {
+fn repairable(text: &str, entry: &KeyLine) -> Option<Range<usize>> {
     let one_line = plain_end(text, entry.value);
     let mut end = one_line;
     let mut at = next_line(text, entry.value);

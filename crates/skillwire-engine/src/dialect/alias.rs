@@ -20,7 +20,7 @@ use super::{
     Dialect, DialectPart,
     archives::{self, ArchiveFormat},
     fastmcp,
-    names::{LookupNames, Named},
+    names::{LookupNames, NameLookup},
     skills_over_mcp, usage,
 };
 use crate::engine::OwnedCall;
@@ -30,7 +30,7 @@ const MAX_BYTES: usize = 16 * 1024;
 
 /// The resource that an alias stands for.
 #[derive(Debug, Clone)]
-pub(crate) enum Projected {
+pub(crate) enum AliasTarget {
     /// `skill://index.json`.
     Index,
     /// A whole skill as an archive.
@@ -52,7 +52,7 @@ pub(crate) enum Projected {
 }
 
 /// Resolves a URI that is not a file.
-pub(crate) async fn resolve(call: &OwnedCall, uri: &str) -> Result<Option<Projected>, RpcError> {
+pub(crate) async fn resolve(call: &OwnedCall, uri: &str) -> Result<Option<AliasTarget>, RpcError> {
     if let Some(found) = without_names(call, uri) {
         return Ok(Some(found));
     }
@@ -62,29 +62,29 @@ pub(crate) async fn resolve(call: &OwnedCall, uri: &str) -> Result<Option<Projec
 }
 
 /// Resolves a URI without waiting, for callers that cannot await.
-pub(crate) fn resolve_now(call: &OwnedCall, uri: &str) -> Option<Projected> {
+pub(crate) fn resolve_now(call: &OwnedCall, uri: &str) -> Option<AliasTarget> {
     without_names(call, uri).or_else(|| by_name(call, uri)?.find(call, &call.names_now(), uri))
 }
 
 /// Resolves aliases that contain no skill name.
-fn without_names(call: &OwnedCall, uri: &str) -> Option<Projected> {
+fn without_names(call: &OwnedCall, uri: &str) -> Option<AliasTarget> {
     if uri == index::URI && call.speaks(Dialect::Index) {
-        return Some(Projected::Index);
+        return Some(AliasTarget::Index);
     }
     if call.shows(DialectPart::Archives)
         && let Some((skill, format)) = archives::named_by(&call.snapshot, uri)
     {
-        return Some(Projected::Archive(Arc::clone(skill), format));
+        return Some(AliasTarget::Archive(Arc::clone(skill), format));
     }
     if call.speaks(Dialect::FastMcp)
         && let Some(skill) = fastmcp::skill_of(&call.snapshot, uri)
     {
-        return Some(Projected::Manifest(Arc::clone(skill)));
+        return Some(AliasTarget::Manifest(Arc::clone(skill)));
     }
     let over_mcp = call.speaks(Dialect::SkillsOverMcp);
     match uri {
-        INDEX if over_mcp => Some(Projected::PlainIndex),
-        PROMPT_XML if over_mcp => Some(Projected::PromptXml),
+        INDEX if over_mcp => Some(AliasTarget::PlainIndex),
+        PROMPT_XML if over_mcp => Some(AliasTarget::PromptXml),
         _ => None,
     }
 }
@@ -117,26 +117,26 @@ fn segment(encoded: &str) -> Option<String> {
 }
 
 impl ByName {
-    fn find(&self, call: &OwnedCall, names: &LookupNames, uri: &str) -> Option<Projected> {
+    fn find(&self, call: &OwnedCall, names: &LookupNames, uri: &str) -> Option<AliasTarget> {
         let on = |dialect| call.speaks(dialect);
         let by_name = |name: &str| match names.find(&call.snapshot, name) {
-            Named::Skill(skill) => Some(Arc::clone(skill)),
-            Named::Ambiguous(_) | Named::Nothing => None,
+            NameLookup::Skill(skill) => Some(Arc::clone(skill)),
+            NameLookup::Ambiguous(_) | NameLookup::Nothing => None,
         };
-        let whole = |skill| Projected::File(skill, RelPath::skill_file());
+        let whole = |skill| AliasTarget::File(skill, RelPath::skill_file());
         let segments: Vec<&str> = self.segments.iter().map(String::as_str).collect();
         let (jack, over_mcp) = (on(Dialect::Skilljack), on(Dialect::SkillsOverMcp));
         let flat = call.era() == Era::Legacy && (jack || over_mcp || on(Dialect::FastMcp));
         let found = match (&*segments, self.slash) {
             ([name], false) if jack || over_mcp => by_name(name).map(whole),
-            ([name], true) if jack => by_name(name).map(Projected::Collection),
+            ([name], true) if jack => by_name(name).map(AliasTarget::Collection),
             (["lookup", name], false) if over_mcp => by_name(name).map(whole),
             _ => None,
         };
         let documents = || match &*segments {
             [name, "documents"] if over_mcp && !self.slash => by_name(name)
                 .filter(|skill| skills_over_mcp::list(skill, name).is_some())
-                .map(|skill| Projected::Documents(skill, (*name).to_owned())),
+                .map(|skill| AliasTarget::Documents(skill, (*name).to_owned())),
             [name, "document", path @ ..] if over_mcp && !self.slash && !path.is_empty() => {
                 file(by_name(name)?, path)
             }
@@ -147,29 +147,29 @@ impl ByName {
                 let skill = by_name(name)?;
                 let synthetic =
                     *path == [MANIFEST] && on(Dialect::FastMcp) && fastmcp::tree(&skill).is_some();
-                if synthetic { Some(Projected::Manifest(skill)) } else { file(skill, path) }
+                if synthetic { Some(AliasTarget::Manifest(skill)) } else { file(skill, path) }
             }
             _ => None,
         };
         // A real file takes precedence; a list or document of the same name is served only without
         // one.
-        let real = below().filter(|found| matches!(found, Projected::File(..)));
+        let real = below().filter(|found| matches!(found, AliasTarget::File(..)));
         found.or(real).or_else(documents).or_else(below).or_else(|| {
             let address = call.config().usage.as_ref().map(Usage::uri);
             let guide = usage::skill(call).filter(|_| address.as_deref() == Some(uri))?;
             // A URI that is already a directory stays one.
-            call.snapshot.directory(uri).is_none().then(|| Projected::Usage(Arc::clone(guide)))
+            call.snapshot.directory(uri).is_none().then(|| AliasTarget::Usage(Arc::clone(guide)))
         })
     }
 }
 
 /// Returns a file of a skill, if the skill may have one at that path.
-fn file(skill: Arc<Skill>, path: &[&str]) -> Option<Projected> {
+fn file(skill: Arc<Skill>, path: &[&str]) -> Option<AliasTarget> {
     let path = RelPath::parse(&path.join("/")).ok()?;
     match &skill.content {
         SkillContent::Files(tree) => tree.file(&path)?,
         // Only the generator knows its files, so it is asked when the file is read.
-        SkillContent::Generated(_) => return Some(Projected::File(skill, path)),
+        SkillContent::Generated(_) => return Some(AliasTarget::File(skill, path)),
     };
-    Some(Projected::File(skill, path))
+    Some(AliasTarget::File(skill, path))
 }

@@ -13,7 +13,7 @@ use skillwire_source::{FileTree, Skill, SkillContent};
 
 use super::{
     DialectPart,
-    documents::{ByLength, Made},
+    documents::{ByLength, ReadyDocument},
 };
 use crate::engine::{AnswerRoom, OwnedCall, contents::published, resource_changed};
 
@@ -27,7 +27,7 @@ const MAX_INDEXED_BYTES: u64 = 256 * 1024 * 1024;
 const MAX_PACKED_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Identifies an archive: the digest of the skill's entry covers everything in it.
-type Key = (Digest, ArchiveFormat);
+type CachedArchiveKey = (Digest, ArchiveFormat);
 
 /// What is published about an archive.
 #[derive(Debug, Clone, Copy)]
@@ -38,27 +38,31 @@ pub(super) struct ArchiveRecord {
 }
 
 impl ArchiveRecord {
-    fn of(archive: &Made, format: ArchiveFormat) -> Self {
+    fn of(archive: &ReadyDocument, format: ArchiveFormat) -> Self {
         Self { format, digest: archive.digest, size: archive.bytes.len() as u64 }
     }
 }
 
 /// Caches archives and what is published about them.
 #[derive(Debug)]
-pub(super) struct Archives {
-    kept: Cache<Key, Made, ByLength>,
+pub(super) struct ArchiveCache {
+    kept: Cache<CachedArchiveKey, ReadyDocument, ByLength>,
     /// Packing always gives the same bytes, so digest and size stay valid after an archive is
     /// dropped.
-    described: Cache<Key, Option<ArchiveRecord>>,
+    described: Cache<CachedArchiveKey, Option<ArchiveRecord>>,
 }
 
-impl Archives {
+impl ArchiveCache {
     /// Creates a cache of at most `most` bytes.
     pub(super) fn new(most: u64) -> Self {
         Self { kept: Cache::with_weighter(64, most, ByLength), described: Cache::new(REMEMBERED) }
     }
 
-    fn made(&self, skill: &Skill, format: ArchiveFormat) -> Result<Option<Made>, Unread> {
+    fn made(
+        &self,
+        skill: &Skill,
+        format: ArchiveFormat,
+    ) -> Result<Option<ReadyDocument>, UnreadFile> {
         let key = (Digest::of(skill.entry.as_bytes()), format);
         if let Some(archive) = self.kept.get(&key) {
             return Ok(Some(archive));
@@ -85,21 +89,21 @@ impl Archives {
 
 /// The error when a file of the skill does not match its published digest or is gone.
 #[derive(Debug)]
-struct Unread;
+struct UnreadFile;
 
 /// Packs a skill; returns `None` if its files cannot form an archive that every system can unpack.
-fn pack(skill: &Skill, format: ArchiveFormat) -> Result<Option<Made>, Unread> {
+fn pack(skill: &Skill, format: ArchiveFormat) -> Result<Option<ReadyDocument>, UnreadFile> {
     let Some(tree) = packable(skill) else { return Ok(None) };
     let mut files = Vec::with_capacity(tree.files.len());
     for file in &tree.files {
         let read = published(tree.store.read(&file.path, file.size), file);
-        files.push((&file.path, read.map_err(|_| Unread)?));
+        files.push((&file.path, read.map_err(|_| UnreadFile)?));
     }
     let packed = skillwire_archive::pack(format, files.iter().map(|(path, b)| (*path, &**b)));
     match packed {
         Ok(bytes) => {
             let bytes = Bytes::from(bytes);
-            Ok(Some(Made { digest: Digest::of(&bytes), bytes }))
+            Ok(Some(ReadyDocument { digest: Digest::of(&bytes), bytes }))
         }
         Err(error) => {
             tracing::debug!(uri = %skill.uri, %error, "a skill has no archive");
@@ -143,14 +147,14 @@ pub(crate) async fn read(
     call: &OwnedCall,
     skill: &Arc<Skill>,
     format: ArchiveFormat,
-) -> Result<Option<Made>, RpcError> {
+) -> Result<Option<ReadyDocument>, RpcError> {
     let state = Arc::clone(&call.state);
     let packed = Arc::clone(skill);
     let made = move || state.projections.archives.made(&packed, format);
     let made = call.state.permits.read(made).await;
     match made {
         Ok(Ok(archive)) => Ok(archive),
-        Ok(Err(Unread)) => {
+        Ok(Err(UnreadFile)) => {
             call.state.catalog.stale_reporter(skill).report();
             Err(resource_changed(call.era(), skill.uri.as_str()))
         }
@@ -163,9 +167,9 @@ pub(crate) async fn read(
 
 /// The archives that a document lists: those of skills with more than one file.
 #[derive(Debug, Default)]
-pub(super) struct Archived(HashMap<Arc<str>, Vec<ArchiveRecord>>);
+pub(super) struct PublishedArchives(HashMap<Arc<str>, Vec<ArchiveRecord>>);
 
-impl Archived {
+impl PublishedArchives {
     /// Finds all archives for the index, if archives are served.
     pub(super) async fn for_index(call: &OwnedCall) -> Result<Self, RpcError> {
         if !call.shows(DialectPart::Archives) {

@@ -14,7 +14,7 @@ const MAKERS: usize = 2;
 
 /// A document about all skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Document {
+pub(crate) enum DialectDocument {
     /// `skill://index.json`.
     Index,
     /// `skill://index`.
@@ -30,7 +30,7 @@ pub(crate) enum Document {
 /// Identifies a document: the snapshot it describes, and the callers it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct DocumentKey {
-    pub(crate) document: Document,
+    pub(crate) document: DialectDocument,
     pub(crate) generation: u64,
     pub(crate) view: ViewId,
     pub(crate) era: Era,
@@ -38,7 +38,7 @@ pub(crate) struct DocumentKey {
 
 /// A document that is ready to be sent, and is cached.
 #[derive(Debug, Clone)]
-pub(crate) struct Made {
+pub(crate) struct ReadyDocument {
     pub(crate) bytes: Bytes,
     pub(crate) digest: Digest,
 }
@@ -46,20 +46,20 @@ pub(crate) struct Made {
 #[derive(Debug, Clone)]
 pub(super) struct ByLength;
 
-impl<K> Weighter<K, Made> for ByLength {
-    fn weight(&self, _: &K, made: &Made) -> u64 {
+impl<K> Weighter<K, ReadyDocument> for ByLength {
+    fn weight(&self, _: &K, made: &ReadyDocument) -> u64 {
         made.bytes.len() as u64 + 128
     }
 }
 
 /// Caches documents.
 #[derive(Debug)]
-pub(crate) struct Documents {
-    kept: Cache<DocumentKey, Made, ByLength>,
+pub(crate) struct DocumentCache {
+    kept: Cache<DocumentKey, ReadyDocument, ByLength>,
     makers: Arc<Semaphore>,
 }
 
-impl Documents {
+impl DocumentCache {
     /// Creates a cache of at most `most` bytes.
     pub(crate) fn new(most: u64) -> Self {
         let makers = Arc::new(Semaphore::new(MAKERS));
@@ -71,12 +71,12 @@ impl Documents {
         &self,
         key: DocumentKey,
         make: impl Future<Output = Result<Vec<u8>, RpcError>>,
-    ) -> Result<Made, RpcError> {
+    ) -> Result<ReadyDocument, RpcError> {
         let make = async {
             // The semaphore is never closed, so there is always a permit.
             let _turn = Arc::clone(&self.makers).acquire_owned().await;
             let bytes = Bytes::from(make.await?);
-            Ok(Made { digest: Digest::of(&bytes), bytes })
+            Ok(ReadyDocument { digest: Digest::of(&bytes), bytes })
         };
         self.kept.get_or_insert_async(&key, make).await
     }

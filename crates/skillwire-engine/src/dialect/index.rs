@@ -7,11 +7,11 @@ use skillwire_dialects::index::{IndexDocument, IndexEntry, SCHEMA, SKILL_MD};
 use skillwire_protocol::RpcError;
 use skillwire_source::{Skill, SkillContent};
 
-use super::{DialectPart, archives::Archived};
+use super::{DialectPart, archives::PublishedArchives};
 use crate::engine::OwnedCall;
 
 #[derive(Deserialize)]
-struct Entry<'a> {
+struct IndexedSkill<'a> {
     #[serde(borrow)]
     frontmatter: &'a RawValue,
     #[serde(borrow)]
@@ -20,7 +20,7 @@ struct Entry<'a> {
 
 /// Writes the document.
 pub(crate) async fn document(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
-    let archived = Archived::for_index(&call).await?;
+    let archived = PublishedArchives::for_index(&call).await?;
     let nested = call.shows(DialectPart::IndexNested);
     let skills = call.snapshot.listed();
     // Older clients take whatever lies below a skill for a part of that skill.
@@ -30,8 +30,8 @@ pub(crate) async fn document(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     Ok(IndexDocument { schema: Some(SCHEMA), skills }.write())
 }
 
-fn entry<'a>(skill: &'a Skill, archived: &Archived) -> Option<IndexEntry<'a>> {
-    let Entry { frontmatter, resources } = serde_json::from_str(&skill.entry).ok()?;
+fn entry<'a>(skill: &'a Skill, archived: &PublishedArchives) -> Option<IndexEntry<'a>> {
+    let IndexedSkill { frontmatter, resources } = serde_json::from_str(&skill.entry).ok()?;
     let record = match &skill.content {
         SkillContent::Files(tree) => tree.file(&RelPath::skill_file()),
         SkillContent::Generated(_) => None,

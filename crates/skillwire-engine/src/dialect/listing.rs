@@ -31,11 +31,11 @@ const ALIASES: char = '2';
 pub(crate) const LISTED: [Dialect; 5] =
     [Dialect::Index, Dialect::FastMcp, Dialect::Skilljack, Dialect::SkillsOverMcp, Dialect::Usage];
 
-type Keyed = (String, Cow<'static, str>);
+type KeyedEntry = (String, Cow<'static, str>);
 
 /// The place at which a page begins among the additions of dialects.
 #[derive(Debug, Default)]
-struct From<'a> {
+struct PageStart<'a> {
     section: char,
     uri: &'a str,
     inner: &'a str,
@@ -69,18 +69,18 @@ pub(crate) async fn list(call: OwnedCall, cursor: Option<String>) -> Outcome {
     Ok(result.finish().into())
 }
 
-fn parse(key: &str) -> From<'_> {
+fn parse(key: &str) -> PageStart<'_> {
     let mut parts = key.splitn(3, '\n');
     let section = parts.next().and_then(|part| part.chars().next()).unwrap_or_default();
-    From { section, uri: parts.next().unwrap_or(""), inner: parts.next().unwrap_or("") }
+    PageStart { section, uri: parts.next().unwrap_or(""), inner: parts.next().unwrap_or("") }
 }
 
 /// Iterates over the additions of dialects from a place on, in order.
 fn additions<'a>(
     call: &'a OwnedCall,
     names: Option<&'a LookupNames>,
-    from: &'a From<'a>,
-) -> impl Iterator<Item = Keyed> + 'a {
+    from: &'a PageStart<'a>,
+) -> impl Iterator<Item = KeyedEntry> + 'a {
     let documents = documents(call)
         .into_iter()
         .enumerate()
@@ -99,7 +99,7 @@ fn additions<'a>(
 }
 
 /// Tells whether a document comes after the last one on the previous page.
-fn after(from: &From<'_>, section: char, key: &str) -> bool {
+fn after(from: &PageStart<'_>, section: char, key: &str) -> bool {
     from.section != section || key.rsplit('\n').next() > Some(from.uri)
 }
 
@@ -116,7 +116,7 @@ fn documents(call: &OwnedCall) -> Vec<Cow<'static, str>> {
 }
 
 /// Lists the other URIs of one skill, each with a sort key.
-fn aliases(call: &OwnedCall, names: Option<&LookupNames>, skill: &Skill) -> Vec<Keyed> {
+fn aliases(call: &OwnedCall, names: Option<&LookupNames>, skill: &Skill) -> Vec<KeyedEntry> {
     let uri = &skill.uri;
     let mut found = Vec::new();
     if call.speaks(Dialect::FastMcp) && fastmcp::tree(skill).is_some() {

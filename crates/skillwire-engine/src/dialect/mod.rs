@@ -29,10 +29,10 @@ mod well_known;
 pub const LEGACY: Era = Era::Legacy;
 
 pub(crate) use self::{
-    alias::{Projected, resolve_now},
+    alias::{AliasTarget, resolve_now},
     dependencies::missing,
     listing::{LISTED, list as list_resources},
-    names::{LookupNames, Named},
+    names::{LookupNames, NameLookup},
     projections::Projections,
     reading::read as read_resource,
     scoped::list as list_scope,

@@ -25,7 +25,7 @@ pub(crate) struct LookupNames {
 
 /// The result of looking up a name.
 #[derive(Debug)]
-pub(crate) enum Named<'a> {
+pub(crate) enum NameLookup<'a> {
     /// The name identifies one skill.
     Skill(&'a Arc<Skill>),
     /// Several skills share the name, so it identifies none.
@@ -93,14 +93,14 @@ impl LookupNames {
     }
 
     /// Finds the skill with a name.
-    pub(crate) fn find<'a>(&'a self, snapshot: &'a Snapshot, name: &str) -> Named<'a> {
+    pub(crate) fn find<'a>(&'a self, snapshot: &'a Snapshot, name: &str) -> NameLookup<'a> {
         let mut same: Vec<_> = snapshot.named(name).take(MAX_CANDIDATES).collect();
         match (same.len(), same.pop()) {
-            (1, Some(skill)) => Named::Skill(skill),
-            (0, _) => self.skills.get(name).map_or(Named::Nothing, Named::Skill),
+            (1, Some(skill)) => NameLookup::Skill(skill),
+            (0, _) => self.skills.get(name).map_or(NameLookup::Nothing, NameLookup::Skill),
             (_, last) => {
                 same.extend(last);
-                Named::Ambiguous(same)
+                NameLookup::Ambiguous(same)
             }
         }
     }

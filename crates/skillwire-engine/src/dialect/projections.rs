@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quick_cache::sync::Cache;
 use skillwire_catalog::ViewId;
 
-use super::{archives::Archives, documents::Documents, names::LookupNames};
+use super::{archives::ArchiveCache, documents::DocumentCache, names::LookupNames};
 
 /// The most snapshots whose names are cached: one for each of a few views.
 const REMEMBERED: usize = 8;
@@ -14,8 +14,8 @@ const REMEMBERED: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Projections {
     pub(crate) names: Cache<(u64, ViewId), Arc<LookupNames>>,
-    pub(super) documents: Documents,
-    pub(super) archives: Archives,
+    pub(super) documents: DocumentCache,
+    pub(super) archives: ArchiveCache,
 }
 
 impl Projections {
@@ -23,8 +23,8 @@ impl Projections {
     pub(crate) fn new(most: u64) -> Self {
         Self {
             names: Cache::new(REMEMBERED),
-            documents: Documents::new(most),
-            archives: Archives::new(most),
+            documents: DocumentCache::new(most),
+            archives: ArchiveCache::new(most),
         }
     }
 }

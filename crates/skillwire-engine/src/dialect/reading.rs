@@ -5,9 +5,9 @@ use skillwire_dialects as dialects;
 use skillwire_protocol::RpcError;
 
 use super::{
-    alias::{Projected, resolve},
+    alias::{AliasTarget, resolve},
     archives,
-    documents::{Document, DocumentKey},
+    documents::{DialectDocument, DocumentKey},
     fastmcp, index, skilljack, skills_over_mcp,
 };
 use crate::engine::{Outcome, OwnedCall, contents::render, reading};
@@ -16,36 +16,37 @@ use crate::engine::{Outcome, OwnedCall, contents::render, reading};
 pub(crate) async fn read(call: OwnedCall, uri: String, missing: RpcError) -> Outcome {
     let Some(projected) = resolve(&call, &uri).await? else { return Err(missing) };
     match projected {
-        Projected::Index => {
-            let made = document(&call, Document::Index, index::document(call.clone())).await?;
+        AliasTarget::Index => {
+            let made =
+                document(&call, DialectDocument::Index, index::document(call.clone())).await?;
             Ok(contents(&call, &uri, dialects::index::MEDIA_TYPE, made))
         }
-        Projected::PlainIndex => {
+        AliasTarget::PlainIndex => {
             let work = skills_over_mcp::index(call.clone());
-            let made = document(&call, Document::PlainIndex, work).await?;
+            let made = document(&call, DialectDocument::PlainIndex, work).await?;
             Ok(contents(&call, &uri, dialects::skills_over_mcp::MEDIA_TYPE, made))
         }
-        Projected::PromptXml => {
+        AliasTarget::PromptXml => {
             let work = skills_over_mcp::prompt_xml(call.clone());
-            let made = document(&call, Document::PromptXml, work).await?;
+            let made = document(&call, DialectDocument::PromptXml, work).await?;
             Ok(contents(&call, &uri, dialects::skills_over_mcp::XML_MEDIA_TYPE, made))
         }
-        Projected::Archive(skill, format) => {
+        AliasTarget::Archive(skill, format) => {
             let room = archives::room(&call, &skill).await?;
             let archive = archives::read(&call, &skill, format).await?.ok_or(missing)?;
             Ok(call.contents(&uri, format.media_type(), &archive.bytes).within(room))
         }
-        Projected::Manifest(skill) => {
+        AliasTarget::Manifest(skill) => {
             let manifest = fastmcp::manifest(&skill).ok_or(missing)?;
             Ok(call.contents(&uri, dialects::fastmcp::MEDIA_TYPE, &manifest))
         }
-        Projected::Documents(skill, name) => {
+        AliasTarget::Documents(skill, name) => {
             let list = skills_over_mcp::list(&skill, &name).ok_or(missing)?;
             Ok(call.contents(&uri, dialects::skills_over_mcp::MEDIA_TYPE, &list))
         }
-        Projected::File(skill, path) => call.file(&skill, &path, &uri).await?.ok_or(missing),
-        Projected::Collection(skill) => skilljack::read_collection(call, skill, uri).await,
-        Projected::Usage(skill) => {
+        AliasTarget::File(skill, path) => call.file(&skill, &path, &uri).await?.ok_or(missing),
+        AliasTarget::Collection(skill) => skilljack::read_collection(call, skill, uri).await,
+        AliasTarget::Usage(skill) => {
             let body = call.instructions(&skill).await?;
             Ok(call.contents(&uri, dialects::usage::MEDIA_TYPE, body.as_bytes()))
         }
@@ -55,7 +56,7 @@ pub(crate) async fn read(call: OwnedCall, uri: String, missing: RpcError) -> Out
 /// Returns a document in the form it is sent; it is made once for each snapshot.
 async fn document(
     call: &OwnedCall,
-    document: Document,
+    document: DialectDocument,
     make: impl Future<Output = Result<Vec<u8>, RpcError>>,
 ) -> Result<Bytes, RpcError> {
     let key = DocumentKey {

@@ -30,14 +30,14 @@ const MAX_VALUES: usize = 100;
 const REMEMBERED: usize = 8;
 
 /// The tools and the prompts for one snapshot.
-type Lists = (Arc<Items>, Arc<Items>);
+type ToolsAndPrompts = (Arc<Items>, Arc<Items>);
 
 /// Skills as tools and prompts.
 #[derive(Debug)]
 pub(crate) struct SkilljackOffer {
     /// The state of the engine, which contains this offer.
     state: Weak<EngineState>,
-    lists: Cache<(u64, ViewId), Lists>,
+    lists: Cache<(u64, ViewId), ToolsAndPrompts>,
 }
 
 impl SkilljackOffer {
@@ -54,8 +54,8 @@ impl SkilljackOffer {
         Some(OwnedCall { state, snapshot, caller: caller.clone(), style })
     }
 
-    fn lists(&self, caller: &Caller) -> Lists {
-        let Some(call) = self.call_of(caller) else { return Lists::default() };
+    fn lists(&self, caller: &Caller) -> ToolsAndPrompts {
+        let Some(call) = self.call_of(caller) else { return ToolsAndPrompts::default() };
         let key = (call.snapshot.generation(), call.caller.view);
         self.lists.get(&key).unwrap_or_else(|| {
             let lists = (tools(&call), prompts(&call));
@@ -142,9 +142,9 @@ fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
 }
 
 /// The result of a tool, or a message for the model instead.
-type Tried<T> = Result<Result<T, String>, RpcError>;
+type ToolAttempt<T> = Result<Result<T, String>, RpcError>;
 
-async fn find(call: &OwnedCall, name: Option<&str>) -> Tried<Arc<Skill>> {
+async fn find(call: &OwnedCall, name: Option<&str>) -> ToolAttempt<Arc<Skill>> {
     let names = call.names().await?;
     if let Some(Ok(skill)) = match name {
         Some(name) => Some(call.named(name).await?),
@@ -158,7 +158,7 @@ async fn find(call: &OwnedCall, name: Option<&str>) -> Tried<Arc<Skill>> {
     Ok(Err(format!("There is no skill of that name. The skills are: {}.", known.join(", "))))
 }
 
-async fn load(call: &OwnedCall, arguments: &Map<String, Value>) -> Tried<ToolReply> {
+async fn load(call: &OwnedCall, arguments: &Map<String, Value>) -> ToolAttempt<ToolReply> {
     let skill = match find(call, text(arguments, "name")).await? {
         Ok(skill) => skill,
         Err(message) => return Ok(Err(message)),
@@ -169,7 +169,7 @@ async fn load(call: &OwnedCall, arguments: &Map<String, Value>) -> Tried<ToolRep
 }
 
 /// Returns one file, all files below a directory, or the list of files.
-async fn files(call: &OwnedCall, arguments: &Map<String, Value>) -> Tried<ToolReply> {
+async fn files(call: &OwnedCall, arguments: &Map<String, Value>) -> ToolAttempt<ToolReply> {
     let name = text(arguments, "skill");
     let skill = match find(call, name).await? {
         Ok(skill) => skill,

@@ -16,7 +16,7 @@ use skillwire_source::{Skill, SkillContent};
 
 use super::{
     Dialect,
-    names::{LookupNames, Named},
+    names::{LookupNames, NameLookup},
 };
 use crate::engine::{Outcome, OwnedCall, item};
 
@@ -74,7 +74,7 @@ pub(crate) async fn complete(
         "filePath" | "documentPath" => {
             let skill = known.get("skillName").map(|name| names.find(&call.snapshot, name));
             match skill {
-                Some(Named::Skill(skill)) => {
+                Some(NameLookup::Skill(skill)) => {
                     let mut found = files(skill, typed);
                     found.retain(|path| variable == "filePath" || path != SKILL_FILE);
                     found

@@ -16,9 +16,9 @@ use skillwire_source::{FileTree, Skill, SkillContent};
 
 use super::{
     DialectPart,
-    archives::{self, ArchiveFormat, Archived},
-    documents::{Document, DocumentKey, Made},
-    names::{LookupNames, Named},
+    archives::{self, ArchiveFormat, PublishedArchives},
+    documents::{DialectDocument, DocumentKey, ReadyDocument},
+    names::{LookupNames, NameLookup},
 };
 use crate::engine::{AnswerRoom, OwnedCall, media_type};
 
@@ -48,10 +48,10 @@ pub(crate) async fn get(call: OwnedCall, path: &str) -> Result<Option<Published>
     };
     if rest == INDEX && artifacts {
         let make = self::artifacts(call.clone());
-        return document(&call, Document::WellKnownArtifacts, make).await;
+        return document(&call, DialectDocument::WellKnownArtifacts, make).await;
     }
     if rest == INDEX {
-        return document(&call, Document::WellKnownFiles, files(call.clone())).await;
+        return document(&call, DialectDocument::WellKnownFiles, files(call.clone())).await;
     }
     for format in ArchiveFormat::ALL {
         if let Some(name) = rest.strip_suffix(format.suffix()).filter(|name| !name.contains('/')) {
@@ -63,7 +63,7 @@ pub(crate) async fn get(call: OwnedCall, path: &str) -> Result<Option<Published>
 
 async fn document(
     call: &OwnedCall,
-    document: Document,
+    document: DialectDocument,
     make: impl Future<Output = Result<Vec<u8>, RpcError>>,
 ) -> Result<Option<Published>, RpcError> {
     let key = DocumentKey {
@@ -74,7 +74,7 @@ async fn document(
     };
     let found = call.state.projections.documents.get(key, make).await?;
     let room = call.room(found.bytes.len() as u64).await?;
-    let Made { bytes, digest } = found;
+    let ReadyDocument { bytes, digest } = found;
     Ok(Some(Published { bytes, digest, media_type: MEDIA_TYPE, room }))
 }
 
@@ -118,8 +118,8 @@ async fn archive(
 async fn named(call: &OwnedCall, name: &str) -> Result<Option<Arc<Skill>>, RpcError> {
     let names = call.names().await?;
     Ok(match names.find(&call.snapshot, name) {
-        Named::Skill(skill) => Some(Arc::clone(skill)),
-        Named::Ambiguous(_) | Named::Nothing => None,
+        NameLookup::Skill(skill) => Some(Arc::clone(skill)),
+        NameLookup::Ambiguous(_) | NameLookup::Nothing => None,
     })
 }
 
@@ -136,9 +136,9 @@ async fn files(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     let names = call.names().await?;
     let digests = call.shows(DialectPart::WellKnownDigests);
     let packages = if digests {
-        Archived::in_formats(&call, &ArchiveFormat::ALL).await?
+        PublishedArchives::in_formats(&call, &ArchiveFormat::ALL).await?
     } else {
-        Archived::default()
+        PublishedArchives::default()
     };
     let entry = |(skill, name, tree)| files_entry(skill, name, tree, digests.then_some(&packages));
     let skills = named_trees(&call, &names).filter_map(entry).collect();
@@ -151,7 +151,7 @@ fn files_entry<'a>(
     skill: &Skill,
     name: &'a str,
     tree: &'a FileTree,
-    packages: Option<&Archived>,
+    packages: Option<&PublishedArchives>,
 ) -> Option<FilesEntry<'a>> {
     if !tree.files.iter().all(|file| is_plain(file.path.as_str())) {
         return None;
@@ -186,7 +186,7 @@ fn files_entry<'a>(
 /// archive.
 async fn artifacts(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     let names = call.names().await?;
-    let packed = Archived::in_formats(&call, &[ArchiveFormat::TarGz]).await?;
+    let packed = PublishedArchives::in_formats(&call, &[ArchiveFormat::TarGz]).await?;
     let entry = |(skill, name, tree): (&Skill, _, &FileTree)| {
         let (kind, url, digest) = match packed.first(skill) {
             Some(archive) => {

@@ -11,7 +11,7 @@ use super::{
     Answer, Call, Outcome, OwnedCall,
     dialects::later,
     result::ResultText,
-    templates::{FILE_PATH, SKILL_PATH, Template},
+    templates::{FILE_PATH, SKILL_PATH, TemplateTarget},
 };
 use crate::{
     dialect::{self, Dialect},
@@ -26,7 +26,7 @@ const MAX_VALUES: usize = 100;
 const MOST_LOOKED_AT: usize = 10_000;
 
 #[derive(Deserialize)]
-struct Reference {
+struct CompletionReference {
     #[serde(rename = "type")]
     kind: String,
     uri: Option<String>,
@@ -34,19 +34,19 @@ struct Reference {
 }
 
 #[derive(Deserialize)]
-struct Argument {
+struct CompletedArgument {
     name: String,
     value: String,
 }
 
 #[derive(Deserialize, Default)]
-struct Context {
+struct CompletionContext {
     #[serde(default)]
     arguments: BTreeMap<String, String>,
 }
 
 /// The values of a completion, and how many there are in total.
-struct Completion {
+struct CompletionValues {
     values: Vec<String>,
     /// `None` if there are too many to count cheaply.
     total: Option<usize>,
@@ -58,11 +58,11 @@ impl Call<'_> {
     }
 
     fn try_complete(&self) -> Result<Answer, RpcError> {
-        let reference: Reference = required(self.params.reference, "ref")?;
-        let argument: Argument = required(self.params.argument, "argument")?;
-        let context: Context = match self.params.context {
+        let reference: CompletionReference = required(self.params.reference, "ref")?;
+        let argument: CompletedArgument = required(self.params.argument, "argument")?;
+        let context: CompletionContext = match self.params.context {
             Some(raw) => required(Some(raw), "context")?,
-            None => Context::default(),
+            None => CompletionContext::default(),
         };
         let completion = match (reference.kind.as_str(), reference.uri, reference.name) {
             ("ref/resource", Some(uri), _) => {
@@ -81,21 +81,21 @@ impl Call<'_> {
     fn of_template(
         &self,
         uri: String,
-        argument: Argument,
-        context: Context,
+        argument: CompletedArgument,
+        context: CompletionContext,
     ) -> Result<Answer, RpcError> {
         let templates = &self.state.config.templates;
         if let Some(template) = templates.iter().find(|template| template.uri == uri) {
             return self.of_operator_template(template, &argument, &context.arguments);
         }
-        let own = Template::recognise(&uri, self.snapshot.schemes());
+        let own = TemplateTarget::recognise(&uri, self.snapshot.schemes());
         let Some((template, scheme)) = own.filter(|_| self.speaks(Dialect::Templates)) else {
-            let Context { arguments } = context;
+            let CompletionContext { arguments } = context;
             return Ok(later(complete_in_dialect(self.to_owned_call(), uri, argument, arguments)));
         };
         let completion = match (template, argument.name.as_str()) {
             (_, SKILL_PATH) => self.skill_paths(scheme, &argument.value),
-            (Template::File, FILE_PATH) => {
+            (TemplateTarget::File, FILE_PATH) => {
                 let skill = context.arguments.get(SKILL_PATH).map_or("", String::as_str);
                 self.file_paths(scheme, skill, &argument.value)
             }
@@ -108,10 +108,10 @@ impl Call<'_> {
     fn of_operator_template(
         &self,
         template: &UriTemplate,
-        argument: &Argument,
+        argument: &CompletedArgument,
         known: &BTreeMap<String, String>,
     ) -> Result<Answer, RpcError> {
-        let Argument { name, value } = argument;
+        let CompletedArgument { name, value } = argument;
         if !template.has_variable(name) {
             return Err(unknown_argument(name));
         }
@@ -124,7 +124,7 @@ impl Call<'_> {
                 let mut values = asked.await;
                 let total = (values.len() <= MAX_VALUES).then_some(values.len());
                 values.truncate(MAX_VALUES);
-                Ok(finish(result, &Completion { values, total }))
+                Ok(finish(result, &CompletionValues { values, total }))
             }));
         }
         let completion = self.listed_values(template, name, value, known);
@@ -138,7 +138,7 @@ impl Call<'_> {
         variable: &str,
         typed: &str,
         known: &BTreeMap<String, String>,
-    ) -> Completion {
+    ) -> CompletionValues {
         let mut before = template.around(variable).map_or("", |(before, _)| before).to_owned();
         for (name, value) in known {
             before = before.replace(&format!("{{{name}}}"), value);
@@ -160,15 +160,15 @@ impl Call<'_> {
         }
         let total = (values.len() <= MAX_VALUES).then_some(values.len());
         values.truncate(MAX_VALUES);
-        Completion { values, total }
+        CompletionValues { values, total }
     }
 
     fn of_prompt(
         &self,
         name: &str,
-        argument: &Argument,
-        context: &Context,
-    ) -> Result<Completion, RpcError> {
+        argument: &CompletedArgument,
+        context: &CompletionContext,
+    ) -> Result<CompletionValues, RpcError> {
         let caller = self.audience();
         let found = self.offers().find(|offer| offer.prompts(&caller).contains(name));
         let offer = found.ok_or_else(|| offer::unknown("prompt", name))?;
@@ -181,24 +181,24 @@ impl Call<'_> {
         let mut values = offer.complete(self.caller, &typing);
         let total = Some(values.len());
         values.truncate(MAX_VALUES);
-        Ok(Completion { values, total })
+        Ok(CompletionValues { values, total })
     }
 
     /// Finds skills whose path or name begins with the typed text.
-    fn skill_paths(&self, scheme: &str, typed: &str) -> Completion {
+    fn skill_paths(&self, scheme: &str, typed: &str) -> CompletionValues {
         let (values, more) = self.snapshot.complete_paths(scheme, typed, MAX_VALUES);
         let total = (!more).then_some(values.len());
-        Completion { values, total }
+        CompletionValues { values, total }
     }
 
     /// Finds files of one skill whose path begins with the typed text.
-    fn file_paths(&self, scheme: &str, skill_path: &str, typed: &str) -> Completion {
+    fn file_paths(&self, scheme: &str, skill_path: &str, typed: &str) -> CompletionValues {
         let root = format!("{scheme}://{skill_path}");
         let Some(skill) = self.snapshot.skill(&format!("{root}/SKILL.md")) else {
-            return Completion { values: Vec::new(), total: Some(0) };
+            return CompletionValues { values: Vec::new(), total: Some(0) };
         };
         let SkillContent::Files(tree) = &skill.content else {
-            return Completion { values: Vec::new(), total: Some(0) };
+            return CompletionValues { values: Vec::new(), total: Some(0) };
         };
         let skill_root = skill.uri.root();
         let found: Vec<String> = tree
@@ -208,7 +208,7 @@ impl Call<'_> {
             .filter(|path| path.starts_with(typed))
             .collect();
         let total = Some(found.len());
-        Completion { values: found.into_iter().take(MAX_VALUES).collect(), total }
+        CompletionValues { values: found.into_iter().take(MAX_VALUES).collect(), total }
     }
 }
 
@@ -216,7 +216,7 @@ impl Call<'_> {
 async fn complete_in_dialect(
     call: OwnedCall,
     template: String,
-    argument: Argument,
+    argument: CompletedArgument,
     known: BTreeMap<String, String>,
 ) -> Outcome {
     let wanted = (argument.name.as_str(), argument.value.as_str());
@@ -229,15 +229,15 @@ async fn complete_in_dialect(
         .map_err(|_| unknown_argument(&argument.name))?;
     let total = (values.len() <= MAX_VALUES).then_some(values.len());
     values.truncate(MAX_VALUES);
-    Ok(finish(call.style.begin(), &Completion { values, total }))
+    Ok(finish(call.style.begin(), &CompletionValues { values, total }))
 }
 
 fn unknown_argument(name: &str) -> RpcError {
     RpcError::invalid_params(format!("The template has no argument `{}`.", truncated(name)))
 }
 
-fn finish(mut result: ResultText, completion: &Completion) -> Payload {
-    let Completion { values, total } = completion;
+fn finish(mut result: ResultText, completion: &CompletionValues) -> Payload {
+    let CompletionValues { values, total } = completion;
     let more = total.is_none_or(|total| total > values.len());
     let mut json = json!({ "hasMore": more, "values": values });
     if let Some(total) = total {

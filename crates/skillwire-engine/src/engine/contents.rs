@@ -38,26 +38,26 @@ const SHORT_WORK_BYTES: u64 = 64 * 1024;
 /// Trust boundary: keys include the owner. Otherwise a server could list the digest of another
 /// server's file and get its bytes from this cache.
 #[derive(Debug)]
-pub(crate) struct Contents {
-    cache: Cache<Key, Bytes, ByLength, RandomState>,
+pub(crate) struct ContentCache {
+    cache: Cache<FileKey, Bytes, ByLength, RandomState>,
     /// The fetches under way. Requests for one file share one fetch and its failure too: if each
     /// tried again after the others, the last would wait as often as a hanging server has readers.
-    fetches: Mutex<HashMap<Key, WeakShared<Fetch>>>,
+    fetches: Mutex<HashMap<FileKey, WeakShared<FileRead>>>,
 }
 
-type Key = (ContentOwner, Digest);
+type FileKey = (ContentOwner, Digest);
 
-type Fetch = BoxFuture<'static, Result<Bytes, ContentError>>;
+type FileRead = BoxFuture<'static, Result<Bytes, ContentError>>;
 
-fn key(store: &Arc<dyn FileStore>, file: &FileRecord) -> Key {
+fn key(store: &Arc<dyn FileStore>, file: &FileRecord) -> FileKey {
     (store.remote().map_or(ContentOwner::LOCAL, RemoteFiles::owner), file.digest)
 }
 
 #[derive(Debug, Clone)]
 struct ByLength;
 
-impl Weighter<Key, Bytes> for ByLength {
-    fn weight(&self, _: &Key, rendered: &Bytes) -> u64 {
+impl Weighter<FileKey, Bytes> for ByLength {
+    fn weight(&self, _: &FileKey, rendered: &Bytes) -> u64 {
         rendered.len() as u64 + 64
     }
 }
@@ -91,7 +91,7 @@ pub(crate) fn room_for(size: u64) -> Option<u64> {
 /// Room for the members around the content of a file.
 const AROUND_CONTENT: u64 = 64;
 
-impl Contents {
+impl ContentCache {
     /// Creates a cache of at most `most` bytes.
     pub(super) fn new(most: u64) -> Self {
         let typical = usize::try_from(most).unwrap_or(usize::MAX) / TYPICAL_BYTES;
@@ -157,11 +157,11 @@ impl Contents {
     /// wait.
     fn join_fetch(
         &self,
-        key: Key,
+        key: FileKey,
         store: &Arc<dyn FileStore>,
         file: &FileRecord,
         room: Option<AnswerRoom>,
-    ) -> Shared<Fetch> {
+    ) -> Shared<FileRead> {
         let mut fetches = self.fetches.lock();
         let running = fetches.get(&key).and_then(WeakShared::upgrade);
         // A fetch that has ended is not shared with later requests: the server may be back.
@@ -192,8 +192,11 @@ impl Contents {
             return None;
         }
         let checked = check(store.read_cached(&file.path, file.size)?, file, None);
-        if let Ok(rendered) = &checked {
-            self.cache.insert(key(store, file), rendered.clone());
+        match &checked {
+            Ok(rendered) => self.cache.insert(key(store, file), rendered.clone()),
+            // The store of another server finds out by itself what is wrong, and may report it.
+            Err(_) if store.remote().is_some() => return None,
+            Err(_) => {}
         }
         Some(checked)
     }
@@ -201,8 +204,8 @@ impl Contents {
 
 /// Forgets the fetch of a file when no request waits for it any more.
 struct ForgetFetch<'a> {
-    contents: &'a Contents,
-    key: Key,
+    contents: &'a ContentCache,
+    key: FileKey,
 }
 
 impl Drop for ForgetFetch<'_> {
@@ -331,7 +334,7 @@ mod tests {
     #[test]
     fn concurrent_requests_for_the_same_bytes_share_one_read_srv_52() {
         const ASKING: usize = 8;
-        let contents = Contents::new(1_000);
+        let contents = ContentCache::new(1_000);
         let slow = Arc::new(Slow::default());
         let store: Arc<dyn FileStore> = slow.clone();
         let published = FileRecord::new(RelPath::parse("a.md").unwrap(), b"slow");
@@ -396,7 +399,7 @@ mod tests {
 
     #[tokio::test]
     async fn readers_of_one_file_share_a_failed_fetch_and_later_ones_try_again_sec_03() {
-        let contents = Contents::new(1_000);
+        let contents = ContentCache::new(1_000);
         let failing = Arc::new(Failing::default());
         let store: Arc<dyn FileStore> = failing.clone();
         let published = FileRecord::new(RelPath::parse("a.md").unwrap(), b"slow");
@@ -433,7 +436,7 @@ mod tests {
         let held = |bytes: &'static [u8]| -> Arc<dyn FileStore> {
             Arc::new(MemoryFiles::new([(path.clone(), Bytes::from_static(bytes))]))
         };
-        let contents = Contents::new(1_000);
+        let contents = ContentCache::new(1_000);
         assert_eq!(contents.read(&held(b"new"), &published, None), Err(ContentError::Changed));
         assert_eq!(contents.read(&held(b"older"), &published, None), Err(ContentError::Changed));
         assert!(contents.kept(&held(b"old"), &published).is_none());

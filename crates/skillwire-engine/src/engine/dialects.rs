@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    dialect::{self, Dialect, LISTED, Projected},
+    dialect::{self, AliasTarget, Dialect, LISTED},
     offer::{Link, Offer, Progress},
     subscription::Followed,
 };
@@ -227,13 +227,15 @@ impl Call<'_> {
             return Some(Followed::Anything);
         }
         Some(match dialect::resolve_now(&self.to_owned_call(), uri)? {
-            Projected::Index | Projected::PlainIndex | Projected::PromptXml => Followed::List,
-            Projected::File(skill, path) => Followed::File(skill.uri.root().child(&path).shared()),
-            Projected::Archive(skill, _)
-            | Projected::Manifest(skill)
-            | Projected::Collection(skill)
-            | Projected::Documents(skill, _)
-            | Projected::Usage(skill) => Followed::File(skill.uri.file().shared()),
+            AliasTarget::Index | AliasTarget::PlainIndex | AliasTarget::PromptXml => Followed::List,
+            AliasTarget::File(skill, path) => {
+                Followed::File(skill.uri.root().child(&path).shared())
+            }
+            AliasTarget::Archive(skill, _)
+            | AliasTarget::Manifest(skill)
+            | AliasTarget::Collection(skill)
+            | AliasTarget::Documents(skill, _)
+            | AliasTarget::Usage(skill) => Followed::File(skill.uri.file().shared()),
         })
     }
 }

@@ -6,7 +6,7 @@ use skillwire_catalog::{FoundDirectory, Page, generated_children, remote_childre
 use skillwire_protocol::{RpcError, method, truncated};
 use skillwire_source::{Skill, SkillContent};
 
-use super::{Answer, Call, Outcome, paging::Walk, reading};
+use super::{Answer, Call, Outcome, paging::PagedListing, reading};
 
 impl Call<'_> {
     pub(super) fn read_directory(&self) -> Answer {
@@ -24,7 +24,7 @@ impl Call<'_> {
     }
 
     fn children(&self, uri: &str, directory: &FoundDirectory<'_>) -> Outcome {
-        let walk = Walk { method: method::DIRECTORY_READ, of: uri, member: "resources" };
+        let walk = PagedListing { method: method::DIRECTORY_READ, of: uri, member: "resources" };
         let after = self.after(&walk)?;
         let size = self.state.config.page_size;
         let page = self.snapshot.children_page(directory, after.as_deref(), size);

@@ -8,7 +8,7 @@ use skillwire_protocol::{ClientCapabilities, Era, RpcError, message::string, met
 
 use super::{
     Answer, Call, Outcome,
-    paging::Walk,
+    paging::PagedListing,
     result::{ResultStyle, ResultText},
 };
 use crate::{
@@ -19,8 +19,10 @@ use crate::{
     },
 };
 
-const TOOLS: Walk<'_> = Walk { method: method::TOOLS_LIST, of: "", member: "tools" };
-const PROMPTS: Walk<'_> = Walk { method: method::PROMPTS_LIST, of: "", member: "prompts" };
+const TOOLS: PagedListing<'_> =
+    PagedListing { method: method::TOOLS_LIST, of: "", member: "tools" };
+const PROMPTS: PagedListing<'_> =
+    PagedListing { method: method::PROMPTS_LIST, of: "", member: "prompts" };
 
 impl Call<'_> {
     pub(super) fn list_tools(&self) -> Outcome {
@@ -35,7 +37,7 @@ impl Call<'_> {
         self.list_offered(&PROMPTS, &lists)
     }
 
-    fn list_offered(&self, walk: &Walk<'_>, lists: &[Arc<Items>]) -> Outcome {
+    fn list_offered(&self, walk: &PagedListing<'_>, lists: &[Arc<Items>]) -> Outcome {
         let after = self.after(walk)?;
         let page = offer::page(lists, after.as_deref(), self.state.config.page_size);
         let mut result = self.begin_page(walk, &page);

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use skillwire_catalog::{Page, Snapshot};
 use skillwire_core::{RelPath, ResourceUri, skill_file};
 use skillwire_protocol::{Era, RpcError};
-use skillwire_source::{FileTree, RemoteGenerator, Skill, SkillContent};
+use skillwire_source::{FileTree, RemoteGenerator, Skill, SkillContent, SkillGenerator};
 
 use super::{
     EngineState,
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     caller::Caller,
     config::Config,
-    dialect::{Dialect, DialectPart, LookupNames, Named},
+    dialect::{Dialect, DialectPart, LookupNames, NameLookup},
     payload::Payload,
 };
 
@@ -74,14 +74,17 @@ impl OwnedCall {
     }
 
     /// Finds the skill with a name, or the reason why there is none.
-    pub(crate) async fn named(&self, name: &str) -> Result<Result<Arc<Skill>, Unnamed>, RpcError> {
+    pub(crate) async fn named(
+        &self,
+        name: &str,
+    ) -> Result<Result<Arc<Skill>, NameProblem>, RpcError> {
         let names = self.names().await?;
         Ok(match names.find(&self.snapshot, name) {
-            Named::Skill(skill) => Ok(Arc::clone(skill)),
-            Named::Nothing => Err(Unnamed { candidates: Vec::new() }),
-            Named::Ambiguous(skills) => {
+            NameLookup::Skill(skill) => Ok(Arc::clone(skill)),
+            NameLookup::Nothing => Err(NameProblem { candidates: Vec::new() }),
+            NameLookup::Ambiguous(skills) => {
                 let candidates = skills.iter().map(|skill| skill.uri.to_string()).collect();
-                Err(Unnamed { candidates })
+                Err(NameProblem { candidates })
             }
         })
     }
@@ -112,6 +115,7 @@ impl OwnedCall {
             None => self.state.rendered(Arc::clone(&tree.store), record.clone()).await,
         };
         let rendered = self.compared(skill, path, rendered)?;
+        self.state.note_read(&self.caller, skill, path);
         let media_type = media_type(skill, path, &[]);
         Ok(rendered
             .map(|rendered| reading::contents(&self.style, uri, media_type, rendered).counted()))
@@ -123,17 +127,27 @@ impl OwnedCall {
         skill: &Arc<Skill>,
         path: &RelPath,
     ) -> Result<Option<Bytes>, RpcError> {
-        match &skill.content {
-            SkillContent::Generated(generator) => {
-                if let Some(fetch) = generator.remote().map(|remote| remote.fetch(path)) {
-                    return fetch.await.map_err(|error| reading::failed(&error));
-                }
-                let path = path.clone();
-                let (generator, permits) = (Arc::clone(generator), &self.state.permits);
-                reading::run(permits, generator, move |generator| generator.read(&path)).await
-            }
+        let bytes = match &skill.content {
+            SkillContent::Generated(generator) => self.generated(generator, path).await,
             SkillContent::Files(tree) => self.stored(skill, tree, path).await,
+        }?;
+        if bytes.is_some() {
+            self.state.note_read(&self.caller, skill, path);
         }
+        Ok(bytes)
+    }
+
+    async fn generated(
+        &self,
+        generator: &Arc<dyn SkillGenerator>,
+        path: &RelPath,
+    ) -> Result<Option<Bytes>, RpcError> {
+        if let Some(fetch) = generator.remote().map(|remote| remote.fetch(path)) {
+            return fetch.await.map_err(|error| reading::failed(&error));
+        }
+        let path = path.clone();
+        let (generator, permits) = (Arc::clone(generator), &self.state.permits);
+        reading::run(permits, generator, move |generator| generator.read(&path)).await
     }
 
     async fn stored(
@@ -263,7 +277,7 @@ async fn remote_paths(remote: &dyn RemoteGenerator) -> Result<Vec<RelPath>, RpcE
 
 /// The error for a name that does not identify one skill.
 #[derive(Debug)]
-pub(crate) struct Unnamed {
+pub(crate) struct NameProblem {
     /// The skills that share the name.
     pub(crate) candidates: Vec<String>,
 }

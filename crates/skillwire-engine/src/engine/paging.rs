@@ -18,14 +18,16 @@ use crate::config::CacheScope;
 
 /// A listing that a client pages through: a method, and the parameter of methods with many lists.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Walk<'a> {
+pub(super) struct PagedListing<'a> {
     pub(super) method: &'a str,
     pub(super) of: &'a str,
     pub(super) member: &'a str,
 }
 
-pub(super) const SKILLS: Walk<'_> = Walk { method: method::SKILLS_LIST, of: "", member: "skills" };
-const RESOURCES: Walk<'_> = Walk { method: method::RESOURCES_LIST, of: "", member: "resources" };
+pub(super) const SKILLS: PagedListing<'_> =
+    PagedListing { method: method::SKILLS_LIST, of: "", member: "skills" };
+const RESOURCES: PagedListing<'_> =
+    PagedListing { method: method::RESOURCES_LIST, of: "", member: "resources" };
 
 /// How many requested pages are remembered.
 const MOST_ASKED: usize = 16_384;
@@ -35,7 +37,7 @@ const MOST_ASKED: usize = 16_384;
 /// A page is cached when it is requested for the second time. Otherwise one client that pages
 /// through a large catalogue would fill the cache for nothing.
 #[derive(Debug)]
-pub(super) struct Pages {
+pub(super) struct PageCache {
     kept: Cache<PageKey<Box<str>>, Bytes, ByLength>,
     /// Hashes of the keys of requested pages.
     asked: Cache<u64, ()>,
@@ -82,7 +84,7 @@ impl Weighter<PageKey<Box<str>>, Bytes> for ByLength {
     }
 }
 
-impl Pages {
+impl PageCache {
     /// Creates a cache of at most `most` bytes.
     pub(super) fn new(most: u64) -> Self {
         let kept = Cache::with_weighter(64, most, ByLength);
@@ -102,7 +104,7 @@ impl Pages {
 
 impl Call<'_> {
     /// Returns the key that a request continues from.
-    pub(super) fn after(&self, walk: &Walk<'_>) -> Result<Option<String>, RpcError> {
+    pub(super) fn after(&self, walk: &PagedListing<'_>) -> Result<Option<String>, RpcError> {
         let Some(cursor) = self.cursor()? else { return Ok(None) };
         let opened = self.state.seal.open(&self.scope(walk), &cursor);
         opened.map(Some).map_err(|_| invalid_cursor())
@@ -112,12 +114,12 @@ impl Call<'_> {
         self.params.cursor.map(|raw| string(raw, "params.cursor")).transpose()
     }
 
-    fn scope<'a>(&'a self, walk: &Walk<'a>) -> [&'a str; 3] {
+    fn scope<'a>(&'a self, walk: &PagedListing<'a>) -> [&'a str; 3] {
         [walk.method, &self.caller.name, walk.of]
     }
 
     /// Begins a result with a page and the cursor of the next one.
-    pub(super) fn begin_page(&self, walk: &Walk<'_>, page: &Page<'_>) -> ResultText {
+    pub(super) fn begin_page(&self, walk: &PagedListing<'_>, page: &Page<'_>) -> ResultText {
         let mut result = self.result();
         result.page(walk.member, page);
         if let Some(next) = &page.next {

@@ -16,10 +16,10 @@ use super::{
     resource_changed,
     result::ResultStyle,
 };
-use crate::{config::CacheScope, payload::Payload};
+use crate::{caller::Caller, config::CacheScope, payload::Payload};
 
 /// A requested file of a store; it outlives the call, because the file may have to be read first.
-struct Wanted {
+struct RequestedFile {
     style: ResultStyle,
     uri: String,
     media_type: &'static str,
@@ -87,11 +87,12 @@ impl Call<'_> {
         let state = self.state;
         if let Some(rendered) = state.contents.kept(&tree.store, record) {
             state.metrics.contents_kept.inc();
+            state.note_read(self.caller, skill, &record.path);
             let found = contents(&self.style(), uri, media_type, rendered).counted();
             return Answer::Now(Ok(found));
         }
         state.metrics.contents_read.inc();
-        let wanted = Wanted {
+        let wanted = RequestedFile {
             style: self.style(),
             uri: uri.to_owned(),
             media_type,
@@ -99,20 +100,26 @@ impl Call<'_> {
             state: Arc::clone(state),
         };
         if let Some(read) = state.contents.read_now(&tree.store, record) {
-            return Answer::Now(wanted.answer(read));
+            return Answer::Now(wanted.answer(self.caller, &record.path, read));
         }
         let store = Arc::clone(&tree.store);
-        let record = record.clone();
+        let (record, caller) = (record.clone(), self.caller.clone());
         let state = Arc::clone(state);
-        Answer::Later(Box::pin(async move { wanted.answer(state.rendered(store, record).await) }))
+        Answer::Later(Box::pin(async move {
+            let path = record.path.clone();
+            wanted.answer(&caller, &path, state.rendered(store, record).await)
+        }))
     }
 }
 
-impl Wanted {
-    fn answer(self, read: Result<Bytes, ContentError>) -> Outcome {
+impl RequestedFile {
+    fn answer(self, caller: &Caller, path: &RelPath, read: Result<Bytes, ContentError>) -> Outcome {
         let Self { style, uri, media_type, skill, state } = self;
         match read {
-            Ok(rendered) => Ok(contents(&style, &uri, media_type, rendered).counted()),
+            Ok(rendered) => {
+                state.note_read(caller, &skill, path);
+                Ok(contents(&style, &uri, media_type, rendered).counted())
+            }
             Err(ContentError::NoRoom) => Err(NoRoom.into()),
             Err(ContentError::Changed) => {
                 tracing::info!(uri, "a file is not what was published");

@@ -8,14 +8,15 @@ use std::{
 
 use bytes::Bytes;
 use skillwire_catalog::{Catalog, CursorSeal};
+use skillwire_core::RelPath;
 use skillwire_protocol::Era;
-use skillwire_source::{CachePolicy, FileRecord, FileStore, SkillLookup};
+use skillwire_source::{CachePolicy, FileRecord, FileStore, Skill, SkillLookup};
 
 use super::{
     Engine,
     budget::AnswerBudget,
-    contents::{ContentError, Contents, room_for},
-    paging::Pages,
+    contents::{ContentCache, ContentError, room_for},
+    paging::PageCache,
     permits::ReadPermits,
     result::{ResultStyle, server_info},
 };
@@ -25,6 +26,7 @@ use crate::{
     dialect::{Dialect, Projections, RunScripts, SkilljackOffer},
     metrics::Metrics,
     offer::{Offer, Offers},
+    read_observer::ReadObserver,
     subscription::Feed,
     tools::SkillTools,
 };
@@ -41,8 +43,8 @@ pub(crate) struct EngineState {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) config: Config,
     pub(crate) seal: CursorSeal,
-    pub(crate) contents: Contents,
-    pub(super) pages: Pages,
+    pub(crate) contents: ContentCache,
+    pub(super) pages: PageCache,
     pub(crate) permits: ReadPermits,
     /// The memory for large answers, cached files included.
     pub(crate) budget: AnswerBudget,
@@ -56,6 +58,8 @@ pub(crate) struct EngineState {
     pub(crate) scripts: Option<Arc<dyn RunScripts>>,
     /// Looks for skills that the catalogue does not have.
     pub(crate) lookup: Option<Arc<dyn SkillLookup>>,
+    /// Is told of every file that is sent.
+    reads: Option<Arc<dyn ReadObserver>>,
     /// The start of the engine, from which the age of sealed request states is counted.
     pub(crate) start: Instant,
     /// The server's name and version, as a `_meta` object.
@@ -104,6 +108,13 @@ impl EngineState {
         read.unwrap_or_else(|error| Err(ContentError::Failed(error.to_string())))
     }
 
+    /// Tells the program that a caller gets a file.
+    pub(crate) fn note_read(&self, caller: &Caller, skill: &Arc<Skill>, path: &RelPath) {
+        if let Some(reads) = &self.reads {
+            reads.file_read(caller, skill, path);
+        }
+    }
+
     /// Returns how results of a caller's request are written.
     pub(crate) fn style(&self, caller: &Caller, era: Era) -> ResultStyle {
         let CachePolicy { max_age, private } =
@@ -121,7 +132,6 @@ impl EngineState {
 }
 
 /// Builds an [`Engine`].
-#[derive(Debug)]
 pub struct EngineBuilder {
     catalog: Arc<Catalog>,
     seal: CursorSeal,
@@ -129,12 +139,20 @@ pub struct EngineBuilder {
     offers: Offers,
     scripts: Option<Arc<dyn RunScripts>>,
     lookup: Option<Arc<dyn SkillLookup>>,
+    reads: Option<Arc<dyn ReadObserver>>,
+}
+
+impl fmt::Debug for EngineBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EngineBuilder").field("config", &self.config).finish_non_exhaustive()
+    }
 }
 
 impl EngineBuilder {
     pub(super) fn new(catalog: Arc<Catalog>, seal: CursorSeal) -> Self {
         let config = Config::default();
-        Self { catalog, seal, config, offers: Offers::default(), scripts: None, lookup: None }
+        let offers = Offers::default();
+        Self { catalog, seal, config, offers, scripts: None, lookup: None, reads: None }
     }
 
     /// Sets how requests are answered.
@@ -166,17 +184,24 @@ impl EngineBuilder {
         self
     }
 
+    /// Sets what is told of every file that is sent.
+    #[must_use]
+    pub fn reads(mut self, observer: Arc<dyn ReadObserver>) -> Self {
+        self.reads = Some(observer);
+        self
+    }
+
     /// Builds the engine.
     pub fn build(self) -> Engine {
-        let Self { catalog, seal, config, offers, scripts, lookup } = self;
+        let Self { catalog, seal, config, offers, scripts, lookup, reads } = self;
         let cache_bytes = config.cache_bytes;
         // The dialect answers from the state that contains it. A strong reference would be a cycle,
         // and the engine would never be dropped.
         let state = Arc::new_cyclic(|state: &Weak<EngineState>| EngineState {
             server_info: server_info(&config),
-            contents: Contents::new(cache_bytes),
+            contents: ContentCache::new(cache_bytes),
             // Holds all pages of a hundred thousand skills, if clients request them repeatedly.
-            pages: Pages::new(cache_bytes),
+            pages: PageCache::new(cache_bytes),
             permits: ReadPermits::default(),
             // Cached files hold room as well, so that they keep it when the cache drops them while they
             // are being sent. The cache can never use up what is for answers.
@@ -198,6 +223,7 @@ impl EngineBuilder {
             seal,
             scripts,
             lookup,
+            reads,
         });
         Engine { state }
     }

@@ -13,14 +13,14 @@ pub(super) const FILE_PATH: &str = "filePath";
 
 /// The kind of resource that one of our templates leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Template {
+pub(super) enum TemplateTarget {
     /// A skill's `SKILL.md`.
     Skill,
     /// Any file of a skill.
     File,
 }
 
-impl Template {
+impl TemplateTarget {
     fn uri(self, scheme: &str) -> String {
         match self {
             Self::Skill => format!("{scheme}://{{+{SKILL_PATH}}}/SKILL.md"),
@@ -43,13 +43,13 @@ impl Call<'_> {
     pub(super) fn list_templates(&self) -> Outcome {
         let own = self.snapshot.schemes().flat_map(|scheme| {
             let skill = ListedTemplate {
-                uri: &Template::Skill.uri(scheme),
+                uri: &TemplateTarget::Skill.uri(scheme),
                 name: "skill",
                 description: "The instructions of one skill.",
                 media_type: Some("text/markdown"),
             };
             let file = ListedTemplate {
-                uri: &Template::File.uri(scheme),
+                uri: &TemplateTarget::File.uri(scheme),
                 name: "skill-file",
                 description: "One file of a skill.",
                 media_type: None,

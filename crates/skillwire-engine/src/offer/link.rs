@@ -48,7 +48,7 @@ impl Link {
         };
         let Some((id, answer)) = session.questions.open() else { return Elicited::Unavailable };
         // Dropping this closes the form on the client, also when the call is cancelled.
-        let _open = Open { id: id.clone(), link: self };
+        let _open = OpenQuestion { id: id.clone(), link: self };
         let request = message::request(&id, method::ELICIT, &form.params());
         if messages.send(request.into()).await.is_err() {
             return Elicited::Unavailable;
@@ -61,12 +61,12 @@ impl Link {
 }
 
 /// A question that is closed when the call no longer waits for its answer.
-struct Open<'a> {
+struct OpenQuestion<'a> {
     id: skillwire_protocol::RequestId,
     link: &'a Link,
 }
 
-impl Drop for Open<'_> {
+impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         let (Some(messages), Some(session)) = (&self.link.messages, &self.link.session) else {
             return;

@@ -2,12 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use skillwire_protocol::{RequestId, RpcError};
@@ -141,6 +139,6 @@ impl Questions {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, oneshot::Sender<Elicited>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 }

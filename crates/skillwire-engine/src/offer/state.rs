@@ -35,7 +35,7 @@ pub(crate) struct StateSeal {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct State {
+struct SealedState {
     /// When the state expires, in seconds since the start.
     until: u64,
     /// The key of the last question, and the digest of its form.
@@ -72,7 +72,7 @@ impl StateSeal {
             )
         };
         let text = self.seal.open(&self.scope(), state).map_err(|_| refused())?;
-        let state: State = serde_json::from_str(&text).map_err(|_| refused())?;
+        let state: SealedState = serde_json::from_str(&text).map_err(|_| refused())?;
         if self.start.elapsed().as_secs() >= state.until {
             return Ok(Answers::default());
         }
@@ -88,7 +88,7 @@ impl StateSeal {
 
     /// Seals the state that goes with a question.
     pub(super) fn seal(&self, answers: &Answers, key: &str, form: &Form) -> String {
-        let state = State {
+        let state = SealedState {
             until: (self.start.elapsed() + LIFE).as_secs(),
             asked: (key.to_owned(), digest(form)),
             answered: answers.known.iter().take(MAX_ANSWERS).cloned().collect(),
@@ -150,9 +150,9 @@ mod tests {
         let fresh = seal("alice").seal(&Answers::default(), "k", &form());
         assert_eq!(answers(&fresh, "alice").unwrap(), Some(Elicited::Declined));
         let late = seal("alice");
-        let text = serde_json::to_string(&State {
+        let text = serde_json::to_string(&SealedState {
             asked: ("k".to_owned(), digest(&form())),
-            ..State::default()
+            ..SealedState::default()
         });
         let state = late.seal.seal(&late.scope(), &text.unwrap());
         assert_eq!(answers(&state, "alice").unwrap(), None);

@@ -22,7 +22,7 @@ pub use self::{
 };
 use self::{
     find::find,
-    text::{Excerpt, Framed},
+    text::{FramedContent, TextExcerpt},
 };
 use crate::{
     caller::Caller,
@@ -88,7 +88,7 @@ impl Offer for SkillTools {
                 LOAD => load(&call, &arguments).await,
                 _ => read(&call, &arguments).await,
             };
-            Ok(reply.unwrap_or_else(|Unanswered(reason)| ToolReply::error(reason)))
+            Ok(reply.unwrap_or_else(|ToolFailure(reason)| ToolReply::error(reason)))
         }
         .boxed()
     }
@@ -150,21 +150,21 @@ fn tool(
 }
 
 /// The reason why a tool has no answer, in words for a model.
-struct Unanswered(String);
+struct ToolFailure(String);
 
-impl From<BadArgument> for Unanswered {
+impl From<BadArgument> for ToolFailure {
     fn from(error: BadArgument) -> Self {
         Self(error.to_string())
     }
 }
 
-impl From<RpcError> for Unanswered {
+impl From<RpcError> for ToolFailure {
     fn from(error: RpcError) -> Self {
         Self(error.message)
     }
 }
 
-fn list(call: &OwnedCall, arguments: &ToolArguments<'_>) -> Result<ToolReply, Unanswered> {
+fn list(call: &OwnedCall, arguments: &ToolArguments<'_>) -> Result<ToolReply, ToolFailure> {
     arguments.only(&["after"])?;
     let after = arguments.optional("after")?.map(|path| find::after(&call.snapshot, path));
     let mut rest = call.snapshot.listed_after(after.as_deref());
@@ -175,28 +175,28 @@ fn list(call: &OwnedCall, arguments: &ToolArguments<'_>) -> Result<ToolReply, Un
     Ok(ToolReply::text(listed.finish(&call.config().identity.name, count, more)))
 }
 
-async fn load(call: &OwnedCall, arguments: &ToolArguments<'_>) -> Result<ToolReply, Unanswered> {
+async fn load(call: &OwnedCall, arguments: &ToolArguments<'_>) -> Result<ToolReply, ToolFailure> {
     arguments.only(&["name"])?;
-    let skill = find(call, arguments.required("name")?).await.map_err(Unanswered)?;
+    let skill = find(call, arguments.required("name")?).await.map_err(ToolFailure)?;
     let path = RelPath::skill_file();
     let bytes = call.bytes(&skill, &path).await?.ok_or_else(RpcError::internal)?;
     let content = String::from_utf8_lossy(&bytes);
-    let excerpt = Excerpt::of(&content, 0, None);
+    let excerpt = TextExcerpt::of(&content, 0, None);
     let handle = handle(&call.snapshot, &skill);
-    let mut framed = Framed::begin(call, &format!("Skill `{handle}`"), skill.uri.as_str());
+    let mut framed = FramedContent::begin(call, &format!("Skill `{handle}`"), skill.uri.as_str());
     framed.say(&files(call, &skill).await?);
     Ok(ToolReply::text(framed.finish(&excerpt, path.as_str())))
 }
 
-async fn read(call: &OwnedCall, arguments: &ToolArguments<'_>) -> Result<ToolReply, Unanswered> {
+async fn read(call: &OwnedCall, arguments: &ToolArguments<'_>) -> Result<ToolReply, ToolFailure> {
     arguments.only(&["name", "path", "offset", "limit"])?;
     let name = arguments.required("name")?;
     let asked = arguments.required("path")?.trim_start_matches("./");
     let (offset, limit) = (arguments.number("offset")?, arguments.number("limit")?);
-    let skill = find(call, name).await.map_err(Unanswered)?;
+    let skill = find(call, name).await.map_err(ToolFailure)?;
     let handle = handle(&call.snapshot, &skill);
     let missing = || {
-        Unanswered(format!(
+        ToolFailure(format!(
             "The skill `{handle}` has no file `{}`. `load_skill` names its files.",
             skillwire_core::visible::one_line_within(asked, 200)
         ))
@@ -212,8 +212,9 @@ async fn read(call: &OwnedCall, arguments: &ToolArguments<'_>) -> Result<ToolRep
             bytes.len()
         )));
     };
-    let excerpt = Excerpt::of(content, offset.unwrap_or(0), limit);
-    let framed = Framed::begin(call, &format!("`{path}` of the skill `{handle}`"), uri.as_str());
+    let excerpt = TextExcerpt::of(content, offset.unwrap_or(0), limit);
+    let framed =
+        FramedContent::begin(call, &format!("`{path}` of the skill `{handle}`"), uri.as_str());
     Ok(ToolReply::text(framed.finish(&excerpt, path.as_str())))
 }
 

@@ -69,14 +69,14 @@ impl<'a> ListedSkills<'a> {
 }
 
 /// A part of a text.
-pub(super) struct Excerpt<'a> {
+pub(super) struct TextExcerpt<'a> {
     text: &'a str,
     first: usize,
     end: usize,
     total: usize,
 }
 
-impl<'a> Excerpt<'a> {
+impl<'a> TextExcerpt<'a> {
     /// Takes at most `limit` characters from `offset` on, and never more than an answer may have.
     pub(super) fn of(text: &'a str, offset: usize, limit: Option<usize>) -> Self {
         let limit = limit.unwrap_or(MAX_CHARACTERS).clamp(1, MAX_CHARACTERS);
@@ -94,12 +94,12 @@ impl<'a> Excerpt<'a> {
 ///
 /// A mark that the author of the content cannot know stands before and after the content, so text
 /// in it cannot pass for the end of the content and what follows.
-pub(super) struct Framed<'a> {
+pub(super) struct FramedContent<'a> {
     call: &'a OwnedCall,
     note: String,
 }
 
-impl<'a> Framed<'a> {
+impl<'a> FramedContent<'a> {
     /// Begins with what the content is.
     pub(super) fn begin(call: &'a OwnedCall, what: &str, uri: &str) -> Self {
         let server = one_line(&call.config().identity.name);
@@ -117,8 +117,8 @@ impl<'a> Framed<'a> {
     }
 
     /// Adds the content and, if it is only a part, how to read on.
-    pub(super) fn finish(self, excerpt: &Excerpt<'_>, path: &str) -> String {
-        let Excerpt { text, first, end, total } = excerpt;
+    pub(super) fn finish(self, excerpt: &TextExcerpt<'_>, path: &str) -> String {
+        let TextExcerpt { text, first, end, total } = excerpt;
         let mark = self.mark(text);
         let gap = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
         let mut framed = format!("{}[{mark} begins]\n{text}{gap}[{mark} ends]\n", self.note);

@@ -2,16 +2,22 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::Arc,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use arc_swap::ArcSwap;
 use http::{HeaderMap, header};
-use skillwire_catalog::{Catalog, ViewId};
+use skillwire_catalog::{Catalog, ViewId, VisibleSkills};
 use skillwire_core::Digest;
 use skillwire_engine::Caller;
 use skillwire_source::{InvalidPattern, PathPatterns};
 use tokio::sync::watch;
+
+use super::verified::{MAX_TOKEN_BYTES, TokenRefusal, VerifiedCaller, VerifiedTokens, VerifyToken};
 
 /// The minimum length of a token; a shorter one could be guessed.
 const MIN_TOKEN_CHARS: usize = 16;
@@ -26,8 +32,7 @@ pub struct Tokens(Vec<TokenGrant>);
 struct TokenGrant {
     name: String,
     digest: Digest,
-    /// The skills that the caller sees; `None` means all of them.
-    visible: Option<PathPatterns>,
+    visible: VisibleSkills,
     /// Whether the caller may run scripts, where the server runs any.
     may_run: bool,
 }
@@ -79,10 +84,10 @@ impl Tokens {
                 _ => return Err(InvalidTokenFile::Right(number)),
             };
             let visible = if patterns.is_empty() {
-                None
+                VisibleSkills::Everything
             } else {
                 let parsed = PathPatterns::parse(patterns);
-                Some(parsed.map_err(|error| InvalidTokenFile::Pattern(number, error))?)
+                parsed.map_err(|error| InvalidTokenFile::Pattern(number, error))?.into()
             };
             let digest = Digest::of(token.as_bytes());
             if grants.iter().any(|grant| grant.name == name || grant.digest == digest) {
@@ -93,16 +98,26 @@ impl Tokens {
         if grants.is_empty() { Err(InvalidTokenFile::Empty) } else { Ok(Self(grants)) }
     }
 
+    /// Returns no tokens at all, for servers whose callers bring tokens of an authorization server.
+    pub fn none() -> Self {
+        Self(Vec::new())
+    }
+
     /// Takes tokens of a store that knows only their digests: the name of each caller, the SHA-256 of
-    /// its token, and the skills that it may see, where `None` means all of them.
+    /// its token, and the skills that it may see.
     ///
     /// Without any token, no caller is admitted. The digest of the empty text stands for callers that
     /// send no token at all. None of them may run scripts.
     pub fn from_digests(
-        callers: impl IntoIterator<Item = (String, Digest, Option<PathPatterns>)>,
+        callers: impl IntoIterator<Item = (String, Digest, impl Into<VisibleSkills>)>,
     ) -> Self {
-        let grant = |(name, digest, visible)| TokenGrant { name, digest, may_run: false, visible };
-        Self(callers.into_iter().map(grant).collect())
+        let grants = callers.into_iter().map(|(name, digest, visible)| TokenGrant {
+            name,
+            digest,
+            may_run: false,
+            visible: visible.into(),
+        });
+        Self(grants.collect())
     }
 }
 
@@ -112,18 +127,27 @@ impl Tokens {
 #[derive(Debug)]
 pub(crate) struct Grant {
     pub(super) caller: Caller,
-    visible: Option<PathPatterns>,
+    pub(super) visible: VisibleSkills,
     revoked: watch::Sender<bool>,
+    /// When the last token of the caller ends, in seconds since 1970; 0 is never.
+    ends: AtomicU64,
 }
 
 impl Grant {
-    pub(super) fn new(caller: Caller, visible: Option<PathPatterns>) -> Arc<Self> {
-        Arc::new(Self { caller, visible, revoked: watch::Sender::new(false) })
+    pub(super) fn new(caller: Caller, visible: VisibleSkills) -> Arc<Self> {
+        let (revoked, ends) = (watch::Sender::new(false), AtomicU64::new(0));
+        Arc::new(Self { caller, visible, revoked, ends })
     }
 
     /// Creates the grant of every client of a server without tokens.
     pub(super) fn for_everyone() -> Arc<Self> {
-        Self::new(Caller::default(), None)
+        Self::new(Caller::default(), VisibleSkills::Everything)
+    }
+
+    /// Tells whether a caller whose token was checked would get an equal grant.
+    pub(super) fn is_of(&self, caller: &VerifiedCaller) -> bool {
+        let Caller { name, may_run, .. } = &self.caller;
+        *name == caller.name && *may_run == caller.may_run && self.visible == caller.visible
     }
 
     /// Tells whether the token was taken away.
@@ -131,10 +155,37 @@ impl Grant {
         *self.revoked.borrow()
     }
 
-    /// Waits until the token is taken away.
+    /// Notes that the caller has a token until this time.
+    fn extend(&self, expires: SystemTime) {
+        let seconds = expires.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        self.ends.fetch_max(seconds.max(1), Ordering::Relaxed);
+    }
+
+    /// The time until the last token of the caller ends; `None` if tokens have no end.
+    fn time_left(&self) -> Option<Duration> {
+        let ends = self.ends.load(Ordering::Relaxed);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        (ends > 0).then(|| Duration::from_secs(ends).saturating_sub(now))
+    }
+
+    /// Waits until the token is taken away, or until it ends and the caller has no newer one.
+    ///
+    /// A session goes on after that: each of its requests has a token of its own.
     pub(super) async fn revoked(&self) {
-        // The sender lives as long as `self`, so waiting cannot fail.
-        let _ = self.revoked.subscribe().wait_for(|revoked| *revoked).await;
+        let mut revoked = self.revoked.subscribe();
+        loop {
+            let end = async {
+                match self.time_left() {
+                    Some(left) => tokio::time::sleep(left).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                // The sender lives as long as `self`, so waiting cannot fail.
+                _ = revoked.wait_for(|revoked| *revoked) => return,
+                () = end => if self.time_left().is_some_and(|left| left.is_zero()) { return },
+            }
+        }
     }
 }
 
@@ -155,14 +206,27 @@ pub struct TokenChanges {
 /// The lookup compares digests, not tokens, so its timing does not tell a client how much of a
 /// guessed token is right.
 #[derive(Debug)]
-pub(crate) struct TokenTable(ArcSwap<HashMap<Digest, Arc<Grant>>>);
+pub(crate) struct TokenTable {
+    known: ArcSwap<HashMap<Digest, Arc<Grant>>>,
+    /// Checks tokens that are not known.
+    verifier: Option<Arc<dyn VerifyToken>>,
+    verified: Mutex<VerifiedTokens>,
+}
 
 impl TokenTable {
-    /// Creates a view of the catalogue for each caller that has patterns.
-    pub(crate) fn new(tokens: Tokens, catalog: &Catalog) -> Self {
-        let table = Self(ArcSwap::default());
+    /// Creates a view of the catalogue for each caller that sees only some skills.
+    pub(crate) fn new(
+        tokens: Tokens,
+        verifier: Option<Arc<dyn VerifyToken>>,
+        catalog: &Catalog,
+    ) -> Self {
+        let table = Self { known: ArcSwap::default(), verifier, verified: Mutex::default() };
         table.replace(tokens, catalog);
         table
+    }
+
+    fn verified(&self) -> MutexGuard<'_, VerifiedTokens> {
+        self.verified.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Accepts these tokens from now on, and no others.
@@ -170,12 +234,13 @@ impl TokenTable {
     /// A token that is gone, or has another name, other patterns or other rights, is revoked: its
     /// streams and sessions end. One caller at a time may replace tokens.
     pub(crate) fn replace(&self, tokens: Tokens, catalog: &Catalog) -> TokenChanges {
-        let old = self.0.load_full();
+        let old = self.known.load_full();
         let mut changes = TokenChanges::default();
         let mut grants = HashMap::new();
         // Callers that see the same skills share a view: each one holds a snapshot of its own.
-        let shown = |grant: &Arc<Grant>| Some((grant.visible.clone()?, grant.caller.view));
-        let mut views: Vec<(PathPatterns, ViewId)> = old.values().filter_map(shown).collect();
+        let mut views: Views =
+            old.values().map(|it| (it.visible.clone(), it.caller.view)).collect();
+        views.extend(self.verified().views());
         for TokenGrant { name, digest, visible, may_run } in tokens.0 {
             let same = |old: &&Arc<Grant>| {
                 let Caller { name: old_name, may_run: old_right, .. } = &old.caller;
@@ -186,18 +251,7 @@ impl TokenTable {
                 Arc::clone(known)
             } else {
                 changes.added += 1;
-                let view = match &visible {
-                    None => ViewId::EVERYTHING,
-                    Some(visible) => {
-                        let known = views.iter().find(|(patterns, _)| patterns == visible);
-                        let known = known.map(|(_, view)| *view);
-                        known.unwrap_or_else(|| {
-                            let view = catalog.restrict(visible.clone());
-                            views.push((visible.clone(), view));
-                            view
-                        })
-                    }
-                };
+                let view = view_of(&visible, &mut views, catalog);
                 Grant::new(Caller { name, view, may_run, client: None }, visible)
             };
             grants.insert(digest, grant);
@@ -207,32 +261,139 @@ impl TokenTable {
         changes.removed = revoked.len();
         // The order matters: once a stream ends because its token is gone, the token must not open
         // another one.
-        let in_use: HashSet<ViewId> = grants.values().map(|grant| grant.caller.view).collect();
-        self.0.store(Arc::new(grants));
-        for grant in revoked {
+        self.known.store(Arc::new(grants));
+        self.revoke(&revoked, catalog);
+        changes
+    }
+
+    /// Ends what callers of an authorization server have, unless `visible` still shows them the same
+    /// skills; it gets their names, and returns `None` for a caller that is not admitted any more.
+    pub(crate) fn recheck_verified(
+        &self,
+        visible: impl Fn(&str) -> Option<VisibleSkills>,
+        catalog: &Catalog,
+    ) {
+        let same = |grant: &Grant| visible(&grant.caller.name).as_ref() == Some(&grant.visible);
+        let gone = self.verified().retain(same);
+        self.revoke(&gone, catalog);
+    }
+
+    /// Ends grants that no token has any more, and their views.
+    fn revoke(&self, grants: &[Arc<Grant>], catalog: &Catalog) {
+        let known = self.known.load();
+        let in_use: HashSet<ViewId> = known.values().map(|grant| grant.caller.view).collect();
+        for grant in grants {
             grant.revoked.send_replace(true);
-            if !in_use.contains(&grant.caller.view) {
-                catalog.retire(grant.caller.view);
+            let view = grant.caller.view;
+            if !in_use.contains(&view) && !self.verified().uses(view) {
+                catalog.retire(view);
             }
         }
-        changes
+    }
+
+    /// Finds the grant of a request: by its token, or by what an authorization server says of it.
+    pub(super) async fn admit(
+        &self,
+        headers: &HeaderMap,
+        resource: impl FnOnce() -> Option<String>,
+        catalog: &Catalog,
+    ) -> Result<Arc<Grant>, Unauthorized> {
+        if let Some(grant) = self.grant(headers) {
+            return Ok(grant);
+        }
+        match (&self.verifier, bearer(headers)) {
+            (Some(verifier), Some(token)) => {
+                // Boxed: the tokens that are known already must not pay for its size.
+                Box::pin(self.verify(verifier, token, resource(), catalog)).await
+            }
+            _ => Err(Unauthorized::Missing),
+        }
+    }
+
+    async fn verify(
+        &self,
+        verifier: &Arc<dyn VerifyToken>,
+        token: &str,
+        resource: Option<String>,
+        catalog: &Catalog,
+    ) -> Result<Arc<Grant>, Unauthorized> {
+        let invalid =
+            |problem: &str| Unauthorized::Refused(TokenRefusal::Invalid(problem.to_owned()));
+        if token.len() > MAX_TOKEN_BYTES {
+            return Err(invalid("The token is too long."));
+        }
+        let digest = Digest::of(token.as_bytes());
+        if let Some(grant) = self.verified().grant(&digest, SystemTime::now()) {
+            return Ok(grant);
+        }
+        let resource = resource.ok_or_else(|| invalid("The request names no host."))?;
+        let caller = verifier.verify(token, &resource).await.map_err(Unauthorized::Refused)?;
+        let mut remembered = self.verified();
+        let grant = remembered.of_caller(&caller).unwrap_or_else(|| {
+            let known = self.known.load();
+            let shown = known.values().map(|it| (it.visible.clone(), it.caller.view));
+            let mut views: Views = shown.chain(remembered.views()).collect();
+            let VerifiedCaller { name, visible, may_run, .. } = caller.clone();
+            let view = view_of(&visible, &mut views, catalog);
+            Grant::new(Caller { name, view, may_run, client: None }, visible)
+        });
+        grant.extend(caller.expires);
+        remembered.remember(digest, Arc::clone(&grant), caller.expires);
+        Ok(grant)
     }
 
     /// Finds the grant whose token is in a request's `Authorization` header.
     pub(super) fn grant(&self, headers: &HeaderMap) -> Option<Arc<Grant>> {
-        let mut values = headers.get_all(header::AUTHORIZATION).iter();
-        let Some(value) = values.next() else {
-            return self.0.load().get(&Digest::of(b"")).map(Arc::clone);
-        };
-        let value = value.to_str().ok()?;
-        if values.next().is_some() {
-            return None;
+        if !headers.contains_key(header::AUTHORIZATION) {
+            return self.known.load().get(&Digest::of(b"")).map(Arc::clone);
         }
-        let (scheme, token) = value.split_once(' ')?;
-        let bearer = scheme.eq_ignore_ascii_case("bearer");
-        let digest = bearer.then(|| Digest::of(token.trim().as_bytes()))?;
-        self.0.load().get(&digest).map(Arc::clone)
+        let digest = Digest::of(bearer(headers)?.as_bytes());
+        self.known.load().get(&digest).map(Arc::clone)
     }
+
+    /// Finds the grant of a token that was admitted before.
+    pub(super) fn known_grant(&self, headers: &HeaderMap) -> Option<Arc<Grant>> {
+        self.grant(headers).or_else(|| {
+            let digest = Digest::of(bearer(headers)?.as_bytes());
+            self.verified().grant(&digest, SystemTime::now())
+        })
+    }
+}
+
+/// Why a request is not admitted.
+#[derive(Debug)]
+pub(super) enum Unauthorized {
+    /// It has no token, or one that the server does not know.
+    Missing,
+    /// Its token was checked and refused.
+    Refused(TokenRefusal),
+}
+
+/// Views with what each shows.
+type Views = Vec<(VisibleSkills, ViewId)>;
+
+/// Finds the view that shows these skills, or adds one.
+fn view_of(visible: &VisibleSkills, views: &mut Views, catalog: &Catalog) -> ViewId {
+    if *visible == VisibleSkills::Everything {
+        return ViewId::EVERYTHING;
+    }
+    let known = views.iter().find(|(known, _)| known == visible).map(|(_, view)| *view);
+    known.unwrap_or_else(|| {
+        let view = catalog.restrict(visible.clone());
+        views.push((visible.clone(), view));
+        view
+    })
+}
+
+/// The token in the header of a request; `None` if there is none, or more than one.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let value = values.next()?.to_str().ok()?;
+    if values.next().is_some() {
+        return None;
+    }
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 #[cfg(test)]
@@ -243,7 +404,7 @@ mod tests {
 
     fn parse(text: &str) -> Result<TokenTable, InvalidTokenFile> {
         let catalog = Catalog::new(SnapshotOptions::default());
-        Tokens::parse(text).map(|tokens| TokenTable::new(tokens, &catalog))
+        Tokens::parse(text).map(|tokens| TokenTable::new(tokens, None, &catalog))
     }
 
     fn caller(tokens: &TokenTable, value: &str) -> Option<String> {
@@ -286,14 +447,14 @@ mod tests {
     fn a_token_may_lack_the_right_to_run_scripts_and_losing_it_revokes_the_token() {
         let catalog = Catalog::new(SnapshotOptions::default());
         let text = "a 0123456789abcdef\nb 0123456789abcdeg run=no acme/*\n";
-        let table = TokenTable::new(Tokens::parse(text).unwrap(), &catalog);
+        let table = TokenTable::new(Tokens::parse(text).unwrap(), None, &catalog);
         let grant = |token: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
             table.grant(&headers).unwrap()
         };
         let [a, b] = ["0123456789abcdef", "0123456789abcdeg"].map(grant);
-        assert!(a.caller.may_run && !b.caller.may_run && b.visible.is_some());
+        assert!(a.caller.may_run && !b.caller.may_run && b.visible != VisibleSkills::Everything);
         let next = "a 0123456789abcdef run=no\nb 0123456789abcdeg run=no acme/*\n";
         table.replace(Tokens::parse(next).unwrap(), &catalog);
         assert!(a.is_revoked() && !b.is_revoked());
@@ -304,7 +465,7 @@ mod tests {
     fn a_replaced_token_is_revoked_and_an_equal_one_stays_fu_03() {
         let catalog = Catalog::new(SnapshotOptions::default());
         let text = "a 0123456789abcdef\nb 0123456789abcdeg acme/*\nc 0123456789abcdeh\n";
-        let table = TokenTable::new(Tokens::parse(text).unwrap(), &catalog);
+        let table = TokenTable::new(Tokens::parse(text).unwrap(), None, &catalog);
         let grant = |token: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
@@ -329,7 +490,7 @@ mod tests {
         };
         let all =
             [caller("a", "1", &["x/**"]), caller("b", "2", &["x/**"]), caller("c", "3", &["y/**"])];
-        let table = TokenTable::new(Tokens::from_digests(all.clone()), &catalog);
+        let table = TokenTable::new(Tokens::from_digests(all.clone()), None, &catalog);
         let view = |token: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
@@ -349,8 +510,8 @@ mod tests {
     fn a_request_without_a_token_is_admitted_only_where_the_empty_text_is_a_caller() {
         let catalog = Catalog::new(SnapshotOptions::default());
         let public = ("anonymous".to_owned(), Digest::of(b""), Some(PathPatterns::default()));
-        let open = TokenTable::new(Tokens::from_digests([public]), &catalog);
-        let closed = TokenTable::new(Tokens::from_digests([]), &catalog);
+        let open = TokenTable::new(Tokens::from_digests([public]), None, &catalog);
+        let closed = TokenTable::new(Tokens::none(), None, &catalog);
         assert!(
             open.grant(&HeaderMap::new()).is_some() && closed.grant(&HeaderMap::new()).is_none()
         );

@@ -2,10 +2,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
 
 use futures_util::future::{AbortHandle, abortable};
+use parking_lot::Mutex;
 use skillwire_protocol::RequestId;
 
 /// The requests of a session that its client can cancel.
@@ -26,7 +27,7 @@ impl CancellableRequests {
     ) -> impl Future<Output = Option<T>> + use<T, W> {
         let (work, handle) = abortable(work);
         let handle = Arc::new(handle);
-        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.0.lock();
         running.retain(|_, handle| handle.strong_count() > 0);
         running.insert(id.clone(), Arc::downgrade(&handle));
         async move {
@@ -38,7 +39,7 @@ impl CancellableRequests {
 
     /// Cancels the request with this id, if it is running.
     pub(super) fn cancel(&self, id: &RequestId) {
-        let running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = self.0.lock();
         if let Some(handle) = running.get(id).and_then(Weak::upgrade) {
             handle.abort();
         }

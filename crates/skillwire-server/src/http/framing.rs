@@ -49,7 +49,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for FramingGuard<T> {
 /// Follows requests on a connection, from the first byte of each to the last.
 #[derive(Debug, Default)]
 struct RequestFraming {
-    part: Part,
+    part: RequestPart,
     /// The beginning of the current line.
     line: Vec<u8>,
     /// The last byte, which tells how a line ends.
@@ -60,7 +60,7 @@ struct RequestFraming {
 
 /// The part of a request that comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Part {
+enum RequestPart {
     #[default]
     RequestLine,
     Headers,
@@ -75,7 +75,7 @@ enum Part {
 
 /// The error for a line that makes the framing ambiguous.
 #[derive(Debug)]
-struct Ambiguous;
+struct AmbiguousFraming;
 
 impl RequestFraming {
     /// Follows the next bytes, or returns the position from which on they are refused.
@@ -84,17 +84,17 @@ impl RequestFraming {
         while at < bytes.len() {
             let rest = &bytes[at..];
             match self.part {
-                Part::Body(left) => {
+                RequestPart::Body(left) => {
                     let taken = left.min(rest.len() as u64);
-                    self.part = next_in(left - taken, Part::Body, Part::RequestLine);
+                    self.part = next_in(left - taken, RequestPart::Body, RequestPart::RequestLine);
                     at += usize::try_from(taken).unwrap_or(rest.len());
                 }
-                Part::Chunk(left) => {
+                RequestPart::Chunk(left) => {
                     let taken = left.min(rest.len() as u64);
-                    self.part = next_in(left - taken, Part::Chunk, Part::ChunkEnd);
+                    self.part = next_in(left - taken, RequestPart::Chunk, RequestPart::ChunkEnd);
                     at += usize::try_from(taken).unwrap_or(rest.len());
                 }
-                Part::Refused => return Err(at),
+                RequestPart::Refused => return Err(at),
                 _ => {
                     let Some(end) = rest.iter().position(|byte| *byte == b'\n') else {
                         self.keep(rest);
@@ -102,7 +102,7 @@ impl RequestFraming {
                     };
                     self.keep(&rest[..end]);
                     if self.last != b'\r' || self.line_ended().is_err() {
-                        self.part = Part::Refused;
+                        self.part = RequestPart::Refused;
                         return Err(at + end);
                     }
                     self.line.clear();
@@ -121,51 +121,53 @@ impl RequestFraming {
     }
 
     /// Handles a whole line, which ended as it must.
-    fn line_ended(&mut self) -> Result<(), Ambiguous> {
+    fn line_ended(&mut self) -> Result<(), AmbiguousFraming> {
         let is_empty = self.line == b"\r";
         self.part = match self.part {
             // Servers skip empty lines before a request.
-            Part::RequestLine | Part::Trailers if is_empty => Part::RequestLine,
-            Part::RequestLine => {
+            RequestPart::RequestLine | RequestPart::Trailers if is_empty => {
+                RequestPart::RequestLine
+            }
+            RequestPart::RequestLine => {
                 self.length = None;
                 self.chunked = false;
-                Part::Headers
+                RequestPart::Headers
             }
-            Part::Headers if is_empty && self.chunked => Part::ChunkSize,
-            Part::Headers if is_empty => {
-                next_in(self.length.unwrap_or(0), Part::Body, Part::RequestLine)
+            RequestPart::Headers if is_empty && self.chunked => RequestPart::ChunkSize,
+            RequestPart::Headers if is_empty => {
+                next_in(self.length.unwrap_or(0), RequestPart::Body, RequestPart::RequestLine)
             }
-            Part::Headers => {
+            RequestPart::Headers => {
                 self.header()?;
-                Part::Headers
+                RequestPart::Headers
             }
-            Part::ChunkSize => match self.chunk_size()? {
-                0 => Part::Trailers,
-                size => Part::Chunk(size),
+            RequestPart::ChunkSize => match self.chunk_size()? {
+                0 => RequestPart::Trailers,
+                size => RequestPart::Chunk(size),
             },
-            Part::ChunkEnd if is_empty => Part::ChunkSize,
-            Part::ChunkEnd => return Err(Ambiguous),
+            RequestPart::ChunkEnd if is_empty => RequestPart::ChunkSize,
+            RequestPart::ChunkEnd => return Err(AmbiguousFraming),
             other => other,
         };
         Ok(())
     }
 
     /// Notes what a header says about the length of the body.
-    fn header(&mut self) -> Result<(), Ambiguous> {
+    fn header(&mut self) -> Result<(), AmbiguousFraming> {
         let Some(colon) = self.line.iter().position(|byte| *byte == b':') else { return Ok(()) };
         let (name, value) = (&self.line[..colon], self.line[colon + 1..].trim_ascii());
         let is = |wanted: &[u8]| name.trim_ascii().eq_ignore_ascii_case(wanted);
         if is(b"content-length") {
             // Some readers take a name with a space for the header, others do not.
             if name.len() != b"content-length".len() || self.length.is_some() || self.chunked {
-                return Err(Ambiguous);
+                return Err(AmbiguousFraming);
             }
-            self.length = Some(number(value, 10).ok_or(Ambiguous)?);
+            self.length = Some(number(value, 10).ok_or(AmbiguousFraming)?);
         } else if is(b"transfer-encoding") {
             let plain = name.len() == b"transfer-encoding".len();
             let chunked = value.eq_ignore_ascii_case(b"chunked");
             if !plain || !chunked || self.length.is_some() || self.chunked {
-                return Err(Ambiguous);
+                return Err(AmbiguousFraming);
             }
             self.chunked = true;
         }
@@ -173,14 +175,14 @@ impl RequestFraming {
     }
 
     /// Reads the size of a chunk, which an extension may follow.
-    fn chunk_size(&self) -> Result<u64, Ambiguous> {
+    fn chunk_size(&self) -> Result<u64, AmbiguousFraming> {
         let size = self.line.split(|byte| *byte == b';').next().unwrap_or_default();
-        number(size.trim_ascii_end(), 16).ok_or(Ambiguous)
+        number(size.trim_ascii_end(), 16).ok_or(AmbiguousFraming)
     }
 }
 
 /// Stays in a part while bytes of it are left.
-fn next_in(left: u64, part: fn(u64) -> Part, then: Part) -> Part {
+fn next_in(left: u64, part: fn(u64) -> RequestPart, then: RequestPart) -> RequestPart {
     if left == 0 { then } else { part(left) }
 }
 

@@ -7,9 +7,9 @@ use tokio::sync::mpsc;
 use super::{
     body::ResponseBody,
     reply,
-    sse::{self, EventSender, Gone},
+    sse::{self, ClientGone, EventSender},
 };
-use skillwire_engine::{Engine, Outcome, OutgoingMessage, metrics::Open};
+use skillwire_engine::{Engine, Outcome, OutgoingMessage, metrics::OpenGuard};
 
 /// Messages that may wait to be sent before the sender has to wait.
 const BACKLOG: usize = 16;
@@ -38,7 +38,7 @@ pub(super) async fn answer(
         Some(first) = said.recv() => first,
     };
     let (response, events) = sse::open();
-    let open = Open::new(&engine.metrics().streams);
+    let open = OpenGuard::new(&engine.metrics().streams);
     tokio::spawn(async move {
         // If the client goes away, `follow` ends and drops the work.
         let _ = follow(first, work, said, &events, message).await;
@@ -53,7 +53,7 @@ async fn follow(
     mut said: mpsc::Receiver<OutgoingMessage>,
     events: &EventSender,
     message: impl FnOnce(Outcome) -> OutgoingMessage,
-) -> Result<(), Gone> {
+) -> Result<(), ClientGone> {
     events.send_message(first).await?;
     let outcome = loop {
         let next = async {

@@ -2,12 +2,13 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use parking_lot::Mutex;
 use skillwire_protocol::{
     ClientCapabilities, Era, RequestId,
     message::{self, Notification, Request},
@@ -25,7 +26,7 @@ use super::{
 };
 use skillwire_engine::{
     Answer, Caller, Engine, Feed, LegacySubscriptions, Outcome, Room,
-    metrics::Open,
+    metrics::OpenGuard,
     offer::{LegacyLink, Link, Offers},
 };
 
@@ -61,7 +62,7 @@ struct Session {
     running: CancellableRequests,
     link: LegacyLink,
     offers: Offers,
-    _open: Open,
+    _open: OpenGuard,
 }
 
 impl Drop for Session {
@@ -73,7 +74,7 @@ impl Drop for Session {
 impl Session {
     /// Returns when the session was last used, which is now while its stream is open.
     fn last_used(&self, now: Instant) -> Instant {
-        if *lock(&self.streaming) { now } else { *lock(&self.used) }
+        if *self.streaming.lock() { now } else { *self.used.lock() }
     }
 }
 
@@ -145,10 +146,10 @@ impl Sessions {
         let opening = &*request.method == method::INITIALIZE;
         let session = match self.find(caller, headers) {
             _ if opening => None,
-            Found::Session(_, session) => Some(session),
+            SessionLookup::Session(_, session) => Some(session),
             // A client needs a session only if the server has to remember something for it.
-            Found::Unnamed => None,
-            Found::Unknown => return unknown_session(),
+            SessionLookup::Unnamed => None,
+            SessionLookup::Unknown => return unknown_session(),
         };
         let named = session
             .as_deref()
@@ -197,9 +198,9 @@ impl Sessions {
         notification: &Notification<'_>,
     ) -> Response<ResponseBody> {
         match self.find(caller, headers) {
-            Found::Unknown => return unknown_session(),
-            Found::Unnamed => {}
-            Found::Session(_, session) => {
+            SessionLookup::Unknown => return unknown_session(),
+            SessionLookup::Unnamed => {}
+            SessionLookup::Session(_, session) => {
                 let about = notification.params.request_id.and_then(RequestId::from_raw);
                 if let (method::CANCELLED, Some(id)) = (&*notification.method, about) {
                     session.running.cancel(&id);
@@ -217,17 +218,17 @@ impl Sessions {
         answer: &message::Response<'_>,
     ) -> Response<ResponseBody> {
         match self.find(caller, headers) {
-            Found::Session(_, session) => {
+            SessionLookup::Session(_, session) => {
                 if let Some(id) = &answer.id {
                     session.link.questions.answered(id, answer.result);
                 }
                 reply::empty(StatusCode::ACCEPTED)
             }
-            Found::Unnamed => reply::refuse(
+            SessionLookup::Unnamed => reply::refuse(
                 StatusCode::BAD_REQUEST,
                 "Nothing was asked outside a session, so there is nothing to answer.",
             ),
-            Found::Unknown => unknown_session(),
+            SessionLookup::Unknown => unknown_session(),
         }
     }
 
@@ -242,21 +243,21 @@ impl Sessions {
     ) -> Response<ResponseBody> {
         let caller = &grant.caller;
         let session = match self.find(caller, headers) {
-            Found::Session(_, session) => session,
-            Found::Unnamed => return reply::not_allowed("POST"),
-            Found::Unknown => return unknown_session(),
+            SessionLookup::Session(_, session) => session,
+            SessionLookup::Unnamed => return reply::not_allowed("POST"),
+            SessionLookup::Unknown => return unknown_session(),
         };
-        if std::mem::replace(&mut *lock(&session.streaming), true) {
+        if std::mem::replace(&mut *session.streaming.lock(), true) {
             return reply::refuse(StatusCode::CONFLICT, "This session has a stream already.");
         }
         let (response, events) = sse::open();
-        let open = (share, Open::new(&engine.metrics().streams));
+        let open = (share, OpenGuard::new(&engine.metrics().streams));
         let feed = engine.feed(caller);
         tokio::spawn(async move {
             follow(&session, feed, &events, stopping).await;
             drop(open);
-            *lock(&session.used) = Instant::now();
-            *lock(&session.streaming) = false;
+            *session.used.lock() = Instant::now();
+            *session.streaming.lock() = false;
         });
         response
     }
@@ -264,30 +265,30 @@ impl Sessions {
     /// Ends a session.
     pub(super) fn delete(&self, caller: &Caller, headers: &HeaderMap) -> Response<ResponseBody> {
         match self.find(caller, headers) {
-            Found::Session(id, session) => {
-                lock(&self.open).remove(&id);
+            SessionLookup::Session(id, session) => {
+                self.open.lock().remove(&id);
                 session.ended.send_replace(true);
                 reply::empty(StatusCode::NO_CONTENT)
             }
-            Found::Unnamed => reply::not_allowed("POST"),
-            Found::Unknown => unknown_session(),
+            SessionLookup::Unnamed => reply::not_allowed("POST"),
+            SessionLookup::Unknown => unknown_session(),
         }
     }
 
-    fn find(&self, caller: &Caller, headers: &HeaderMap) -> Found {
-        let Some(value) = headers.get(&SESSION) else { return Found::Unnamed };
-        let Ok(id) = value.to_str() else { return Found::Unknown };
-        let session = lock(&self.open).get(id).map(Arc::clone);
+    fn find(&self, caller: &Caller, headers: &HeaderMap) -> SessionLookup {
+        let Some(value) = headers.get(&SESSION) else { return SessionLookup::Unnamed };
+        let Ok(id) = value.to_str() else { return SessionLookup::Unknown };
+        let session = self.open.lock().get(id).map(Arc::clone);
         // A session belongs to the caller that opened it. A caller that learned the id of another
         // caller's session gets the same answer as for an id that does not exist.
         let is_own =
             |session: &Arc<Session>| session.owner.caller == *caller && !session.owner.is_revoked();
         match session.filter(is_own) {
             Some(session) => {
-                *lock(&session.used) = Instant::now();
-                Found::Session(id.to_owned(), session)
+                *session.used.lock() = Instant::now();
+                SessionLookup::Session(id.to_owned(), session)
             }
-            None => Found::Unknown,
+            None => SessionLookup::Unknown,
         }
     }
 
@@ -304,7 +305,7 @@ impl Sessions {
         if let Ok(runtime) = Handle::try_current() {
             self.sweep_on(&runtime);
         }
-        let mut sessions = lock(&self.open);
+        let mut sessions = self.open.lock();
         if sessions.len() >= MAX_SESSIONS {
             make_room(&mut sessions);
         }
@@ -321,7 +322,7 @@ impl Sessions {
             running: CancellableRequests::default(),
             link: LegacyLink { id: id.as_str().into(), capabilities, questions: Arc::default() },
             offers: engine.offers().clone(),
-            _open: Open::new(&engine.metrics().sessions),
+            _open: OpenGuard::new(&engine.metrics().sessions),
         };
         sessions.insert(id.clone(), Arc::new(session));
         Some(id)
@@ -332,7 +333,7 @@ impl Sessions {
         if caller.name.is_empty() {
             return Arc::clone(&self.room);
         }
-        let mut shares = lock(&self.shares);
+        let mut shares = self.shares.lock();
         let share = shares
             .entry(caller.name.clone())
             .or_insert_with(|| Room::share_of(&self.room, SUBSCRIPTIONS_PER_CALLER));
@@ -341,7 +342,7 @@ impl Sessions {
 
     /// Ends the sessions that have been unused for too long, or whose token was taken away.
     pub(super) fn end_idle(&self, now: Instant) {
-        retain(&mut lock(&self.open), |session| {
+        retain(&mut self.open.lock(), |session| {
             !session.owner.is_revoked()
                 && now.saturating_duration_since(session.last_used(now)) < self.idle
         });
@@ -413,7 +414,7 @@ fn cancellable(
     }
 }
 
-enum Found {
+enum SessionLookup {
     Session(String, Arc<Session>),
     Unnamed,
     Unknown,
@@ -457,10 +458,6 @@ fn respond(request: &Request<'_>, outcome: Outcome) -> Response<ResponseBody> {
 
 fn unknown_session() -> Response<ResponseBody> {
     reply::refuse(StatusCode::NOT_FOUND, "There is no such session; open one with `initialize`.")
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod service;
 mod sse;
 mod stall;
 mod stream_shares;
+mod verified;
 mod well_known;
 mod workers;
 
@@ -29,6 +30,7 @@ pub use self::{
     protected::ProtectedResource,
     serve::{ConnectionLimits, HttpHandler, run},
     service::{HttpOptions, HttpService},
+    verified::{TokenRefusal, VerifiedCaller, VerifyToken, Verifying},
     workers::Workers,
 };
 

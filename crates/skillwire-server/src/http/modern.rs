@@ -11,10 +11,12 @@ use super::{
     auth::Grant,
     body::ResponseBody,
     headers, interactive, reply,
-    sse::{self, EventSender, Gone},
+    sse::{self, ClientGone, EventSender},
     stream_shares::StreamShares,
 };
-use skillwire_engine::{Answer, Caller, Engine, Outcome, Subscription, metrics::Open, offer::Link};
+use skillwire_engine::{
+    Answer, Caller, Engine, Outcome, Subscription, metrics::OpenGuard, offer::Link,
+};
 
 /// Answers one request after checking that its headers and body agree.
 pub(super) async fn answer(
@@ -40,7 +42,7 @@ pub(super) async fn answer(
                 return reply::error(StatusCode::TOO_MANY_REQUESTS, Some(&request.id), &error);
             };
             let (response, events) = sse::open();
-            let open = (share, Open::new(&engine.metrics().streams));
+            let open = (share, OpenGuard::new(&engine.metrics().streams));
             let (stopping, grant) = (stopping.subscribe(), Arc::clone(grant));
             tokio::spawn(async move {
                 follow(*subscription, events, stopping, &grant).await;
@@ -110,7 +112,7 @@ async fn follow(
         match events.wait(next).await {
             Ok(Some(messages)) => {
                 for message in messages {
-                    if let Err(Gone) = events.send(&message).await {
+                    if let Err(ClientGone) = events.send(&message).await {
                         return;
                     }
                 }
@@ -119,7 +121,7 @@ async fn follow(
                 let _ = events.send(&subscription.completion()).await;
                 return;
             }
-            Err(Gone) => return,
+            Err(ClientGone) => return,
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Says where clients get tokens (RFC 9728, protected resource metadata).
 
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use serde_json::json;
 use skillwire_engine::Config;
@@ -13,17 +16,45 @@ pub(super) const DOCUMENT: &str = "/.well-known/oauth-protected-resource";
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ProtectedResource {
-    /// The authorization servers, by their issuer URLs.
-    pub issuers: Vec<String>,
+    /// The authorization servers, by their issuer URLs; shared by clones, and replaced while the server runs.
+    issuers: Arc<ArcSwap<Vec<String>>>,
     /// The address of the endpoint as clients write it; without it, the `Host` header of a request
     /// decides.
     pub url: Option<String>,
+    /// The path of the endpoint, where the address is not given.
+    pub path: String,
+    /// The scopes that tokens should have, for clients that ask for some.
+    pub scopes: Vec<String>,
 }
 
 impl ProtectedResource {
     /// Names the authorization servers.
     pub fn new(issuers: impl IntoIterator<Item = String>) -> Self {
-        Self { issuers: issuers.into_iter().collect(), url: None }
+        Self {
+            issuers: Arc::new(ArcSwap::from_pointee(issuers.into_iter().collect())),
+            url: None,
+            path: ENDPOINT.to_owned(),
+            scopes: Vec::new(),
+        }
+    }
+
+    /// Names other authorization servers from now on, also in clones of this value.
+    pub fn replace_issuers(&self, issuers: Vec<String>) {
+        self.issuers.store(Arc::new(issuers));
+    }
+
+    /// Sets the path of the endpoint, where its address is not given.
+    #[must_use]
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    /// Sets the scopes that clients should ask for.
+    #[must_use]
+    pub fn scopes(mut self, scopes: impl IntoIterator<Item = String>) -> Self {
+        self.scopes = scopes.into_iter().collect();
+        self
     }
 
     /// Sets the address of the endpoint as clients write it.
@@ -34,12 +65,15 @@ impl ProtectedResource {
     }
 
     /// Answers a request for the document.
-    pub(super) fn document<B>(
+    pub(crate) fn document<B>(
         &self,
         request: &Request<B>,
         config: &Config,
     ) -> Response<ResponseBody> {
         let path = request.uri().path();
+        if self.issuers.load().is_empty() {
+            return reply::refuse(StatusCode::NOT_FOUND, "No authorization server issues tokens.");
+        }
         let Some(resource) = self.resource(request.headers()) else {
             return reply::refuse(StatusCode::BAD_REQUEST, "The request names no host.");
         };
@@ -51,9 +85,12 @@ impl ProtectedResource {
         }
         let mut document = json!({
             "resource": resource,
-            "authorization_servers": self.issuers,
+            "authorization_servers": **self.issuers.load(),
             "bearer_methods_supported": ["header"],
         });
+        if !self.scopes.is_empty() {
+            document["scopes_supported"] = self.scopes.clone().into();
+        }
         if let Some(title) = &config.identity.title {
             document["resource_name"] = title.as_str().into();
         }
@@ -65,15 +102,25 @@ impl ProtectedResource {
     }
 
     /// Returns the challenge for a request without a valid token.
-    pub(super) fn challenge(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+    pub fn challenge(&self, headers: &HeaderMap, error: Option<&str>) -> Option<HeaderValue> {
+        if self.issuers.load().is_empty() {
+            return None;
+        }
         let resource = self.resource(headers)?;
         let root = resource.strip_suffix(path_of(&resource))?;
         let document = format!("{root}{DOCUMENT}{}", path_of(&resource));
-        HeaderValue::from_str(&format!("Bearer resource_metadata=\"{document}\"")).ok()
+        let mut challenge = format!("Bearer resource_metadata=\"{document}\"");
+        if let Some(error) = error {
+            challenge = format!("{challenge}, error=\"{error}\"");
+        }
+        if !self.scopes.is_empty() {
+            challenge = format!("{challenge}, scope=\"{}\"", self.scopes.join(" "));
+        }
+        HeaderValue::from_str(&challenge).ok()
     }
 
     /// Returns the address of the endpoint as the client of a request writes it.
-    fn resource(&self, headers: &HeaderMap) -> Option<String> {
+    pub fn resource(&self, headers: &HeaderMap) -> Option<String> {
         if let Some(url) = &self.url {
             return Some(url.clone());
         }
@@ -86,7 +133,7 @@ impl ProtectedResource {
         let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
         let local = matches!(name, "localhost" | "[::1]") || name.starts_with("127.");
         let scheme = if local { "http" } else { "https" };
-        Some(format!("{scheme}://{host}{ENDPOINT}"))
+        Some(format!("{scheme}://{host}{}", self.path))
     }
 }
 

@@ -1,19 +1,18 @@
 //! Logs requests without a valid token, at most once a second.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// The shortest time between two lines. A client that guesses tokens must not fill the log.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Counts refused requests between two lines of the log.
 #[derive(Debug, Default)]
-pub(super) struct RefusalLog(Mutex<Since>);
+pub(super) struct RefusalLog(Mutex<RefusalCount>);
 
 #[derive(Debug, Default)]
-struct Since {
+struct RefusalCount {
     last: Option<Instant>,
     unsaid: u64,
 }
@@ -28,7 +27,7 @@ impl RefusalLog {
 
     /// Returns how many requests a line is about, if one is due.
     fn count_at(&self, now: Instant) -> Option<u64> {
-        let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut since = self.0.lock();
         since.unsaid += 1;
         if since.last.is_some_and(|last| now.saturating_duration_since(last) < PAUSE) {
             return None;

@@ -21,7 +21,7 @@ use super::{
     stall::StallGuard,
     workers::Workers,
 };
-use skillwire_engine::metrics::{Metrics, Open};
+use skillwire_engine::metrics::{Metrics, OpenGuard};
 
 /// Limits on what connections may cost the server.
 #[derive(Debug, Clone)]
@@ -159,7 +159,7 @@ async fn accept(
                 continue;
             }
         };
-        let open = Open::new(&service.metrics().connections);
+        let open = OpenGuard::new(&service.metrics().connections);
         let (service, limits, watcher) = (service.clone(), limits.clone(), graceful.watcher());
         let activity = ConnectionActivity::new();
         let (late, too_late) = oneshot::channel();

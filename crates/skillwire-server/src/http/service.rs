@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, watch};
 use super::{
     ENDPOINT,
     access::{AccessRefusal, AccessRules},
-    auth::{Grant, TokenTable},
+    auth::{Grant, TokenTable, Unauthorized},
     body::{self, ResponseBody},
     compress::{accepts_gzip, compress},
     headers,
@@ -21,6 +21,7 @@ use super::{
     refusal_log::RefusalLog,
     reply,
     stream_shares::StreamShares,
+    verified::TokenRefusal,
 };
 use skillwire_engine::{Caller, Engine, dialect::is_well_known, metrics::Metrics};
 
@@ -113,7 +114,7 @@ impl HttpOptions {
 
 /// Answers HTTP requests; clones share everything.
 #[derive(Clone)]
-pub struct HttpService(Arc<Inner>);
+pub struct HttpService(Arc<ServiceInner>);
 
 /// The callers that are admitted, and the view of the public.
 #[derive(Debug, Clone, Default)]
@@ -124,7 +125,7 @@ pub(crate) struct Admission {
     pub(crate) public: Arc<ArcSwapOption<ViewId>>,
 }
 
-struct Inner {
+struct ServiceInner {
     engine: Arc<Engine>,
     options: HttpOptions,
     admission: Admission,
@@ -140,7 +141,7 @@ struct Inner {
 impl HttpService {
     /// Creates a service that answers from an engine.
     pub(crate) fn new(engine: Arc<Engine>, admission: Admission, options: HttpOptions) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(ServiceInner {
             engine,
             admission,
             everyone: Grant::for_everyone(),
@@ -193,7 +194,7 @@ impl HttpService {
 
     /// Answers requests for public skills, which need no token.
     async fn well_known<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
-        let Inner { engine, options, admission, .. } = &*self.0;
+        let ServiceInner { engine, options, admission, .. } = &*self.0;
         let Some(view) = admission.public.load().as_deref().copied() else {
             return reply::refuse(StatusCode::NOT_FOUND, "The endpoint is `/mcp`.");
         };
@@ -213,8 +214,8 @@ impl HttpService {
             return self.keep_out(refusal);
         }
         if let Some(tokens) = &self.0.admission.tokens {
-            let Some(grant) = tokens.grant(request.headers()) else {
-                return self.unauthorized(request.headers());
+            let Some(grant) = tokens.known_grant(request.headers()) else {
+                return self.unauthorized(request.headers(), &Unauthorized::Missing);
             };
             // Trust boundary: the numbers count skills and requests of every caller, which a caller
             // that sees only some skills must not learn.
@@ -276,13 +277,16 @@ impl HttpService {
         let of_token;
         let grant = match &self.0.admission.tokens {
             None => &self.0.everyone,
-            Some(tokens) => match tokens.grant(headers) {
-                Some(grant) => {
-                    of_token = grant;
-                    &of_token
+            Some(tokens) => {
+                let resource = || self.0.options.protected.as_ref()?.resource(headers);
+                match tokens.admit(headers, resource, self.0.engine.catalog()).await {
+                    Ok(grant) => {
+                        of_token = grant;
+                        &of_token
+                    }
+                    Err(unauthorized) => return self.unauthorized(headers, &unauthorized),
                 }
-                None => return self.unauthorized(headers),
-            },
+            }
         };
         match *method {
             Method::POST => self.post(grant, headers, body).await,
@@ -359,8 +363,8 @@ impl HttpService {
     }
 
     /// Says where clients get tokens, to every client: those without a token are meant.
-    fn protected_resource<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
-        let Inner { options, .. } = &*self.0;
+    pub fn protected_resource<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
+        let ServiceInner { options, .. } = &*self.0;
         let Some(protected) = &options.protected else {
             return reply::refuse(StatusCode::NOT_FOUND, "The endpoint is `/mcp`.");
         };
@@ -371,12 +375,39 @@ impl HttpService {
         protected.document(request, self.0.engine.config())
     }
 
+    /// Describes another protected resource of the same hosts, such as an API beside the endpoint.
+    pub fn describe<B>(
+        &self,
+        protected: &ProtectedResource,
+        request: &Request<B>,
+    ) -> Response<ResponseBody> {
+        let authority = request.uri().authority().map(http::uri::Authority::as_str);
+        if let Err(refusal) = self.0.options.access.admit(request.headers(), authority) {
+            return self.keep_out(refusal);
+        }
+        protected.document(request, self.0.engine.config())
+    }
+
     /// Refuses a request without a valid token.
-    fn unauthorized(&self, headers: &HeaderMap) -> Response<ResponseBody> {
+    fn unauthorized(&self, headers: &HeaderMap, why: &Unauthorized) -> Response<ResponseBody> {
         self.0.refusals.note();
-        let mut response =
-            reply::refuse(StatusCode::UNAUTHORIZED, "A valid bearer token is required.");
-        let challenge = self.0.options.protected.as_ref().and_then(|it| it.challenge(headers));
+        let (status, text, error) = match why {
+            Unauthorized::Missing => {
+                (StatusCode::UNAUTHORIZED, "A valid bearer token is required.", None)
+            }
+            Unauthorized::Refused(TokenRefusal::Invalid(problem)) => {
+                (StatusCode::UNAUTHORIZED, problem.as_str(), Some("invalid_token"))
+            }
+            Unauthorized::Refused(TokenRefusal::Scope(problem)) => {
+                (StatusCode::FORBIDDEN, problem.as_str(), Some("insufficient_scope"))
+            }
+            Unauthorized::Refused(TokenRefusal::Unavailable(problem)) => {
+                return reply::refuse(StatusCode::SERVICE_UNAVAILABLE, problem);
+            }
+        };
+        let mut response = reply::refuse(status, text);
+        let protected = self.0.options.protected.as_ref();
+        let challenge = protected.and_then(|it| it.challenge(headers, error));
         let challenge = challenge.unwrap_or(HeaderValue::from_static("Bearer"));
         response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         response

@@ -33,7 +33,7 @@ impl AsRef<[u8]> for EventWithRoom {
 }
 
 /// The error when the client of a stream is gone.
-pub(super) struct Gone;
+pub(super) struct ClientGone;
 
 /// Opens a stream and returns the response that carries it and the sender.
 pub(super) fn open() -> (Response<ResponseBody>, EventSender) {
@@ -48,19 +48,19 @@ pub(super) fn open() -> (Response<ResponseBody>, EventSender) {
 
 impl EventSender {
     /// Sends one message as an event.
-    pub(super) async fn send(&self, message: &str) -> Result<(), Gone> {
+    pub(super) async fn send(&self, message: &str) -> Result<(), ClientGone> {
         self.send_event(&[message.as_bytes()], None).await
     }
 
     /// Sends a message that consists of pieces.
-    pub(super) async fn send_message(&self, message: OutgoingMessage) -> Result<(), Gone> {
+    pub(super) async fn send_message(&self, message: OutgoingMessage) -> Result<(), ClientGone> {
         let (pieces, room) = message.into_pieces();
         let pieces: Vec<&[u8]> = pieces.iter().map(|piece| &piece[..]).collect();
         self.send_event(&pieces, room).await
     }
 
     /// Sends an event, which keeps the room of its message until it has been sent.
-    async fn send_event(&self, data: &[&[u8]], room: Option<AnswerRoom>) -> Result<(), Gone> {
+    async fn send_event(&self, data: &[&[u8]], room: Option<AnswerRoom>) -> Result<(), ClientGone> {
         let length: usize = data.iter().map(|piece| piece.len()).sum();
         let mut event = Vec::with_capacity(EVENT_START.len() + length + 2);
         event.extend_from_slice(EVENT_START);
@@ -72,16 +72,16 @@ impl EventSender {
             Some(room) => Bytes::from_owner(EventWithRoom { event, _room: room }),
             None => Bytes::from(event),
         };
-        self.0.send(event).await.map_err(|_| Gone)
+        self.0.send(event).await.map_err(|_| ClientGone)
     }
 
     /// Waits for `work` and sends comments meanwhile; ends early when the client goes away.
-    pub(super) async fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, Gone> {
+    pub(super) async fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, ClientGone> {
         tokio::pin!(work);
         loop {
             tokio::select! {
                 done = &mut work => return Ok(done),
-                () = self.0.closed() => return Err(Gone),
+                () = self.0.closed() => return Err(ClientGone),
                 () = tokio::time::sleep(KEEP_ALIVE) => {
                     // If the backlog is full, the client has enough to read and needs no sign of
                     // life.

@@ -1,10 +1,8 @@
 //! Limits how many streams one caller may have open.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
+use parking_lot::Mutex;
 use skillwire_engine::Caller;
 
 /// Counts the open streams of each caller with a token.
@@ -39,7 +37,7 @@ impl StreamShares {
         if caller.name.is_empty() {
             return Some(OpenStream { counted: None });
         }
-        let mut open = lock(&self.open);
+        let mut open = self.open.lock();
         let count = open.entry(caller.name.clone()).or_default();
         if *count >= self.most {
             return None;
@@ -57,7 +55,7 @@ impl StreamShares {
 impl Drop for OpenStream {
     fn drop(&mut self) {
         let Some((name, open)) = self.counted.take() else { return };
-        let mut open = lock(&open);
+        let mut open = open.lock();
         if let Some(count) = open.get_mut(&name) {
             *count -= 1;
             if *count == 0 {
@@ -65,8 +63,4 @@ impl Drop for OpenStream {
             }
         }
     }
-}
-
-fn lock(open: &Mutex<OpenStreams>) -> MutexGuard<'_, OpenStreams> {
-    open.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -20,10 +20,10 @@ use tokio::{
 
 /// The threads that serve connections; dropping this ends them.
 #[derive(Debug)]
-pub struct Workers(Vec<Worker>);
+pub struct Workers(Vec<HttpWorker>);
 
 #[derive(Debug)]
-struct Worker {
+struct HttpWorker {
     runtime: Handle,
     connections: Arc<AtomicUsize>,
     /// Ends the thread when it is dropped.
@@ -34,7 +34,7 @@ struct Worker {
 struct OpenConnection(Arc<AtomicUsize>);
 
 impl OpenConnection {
-    fn on(worker: &Worker) -> Self {
+    fn on(worker: &HttpWorker) -> Self {
         worker.connections.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(&worker.connections))
     }
@@ -49,18 +49,18 @@ impl Drop for OpenConnection {
 impl Workers {
     /// Starts `count` threads, but at least one.
     pub fn start(count: usize) -> io::Result<Self> {
-        (0..count.max(1)).map(Worker::start).collect::<io::Result<_>>().map(Self)
+        (0..count.max(1)).map(HttpWorker::start).collect::<io::Result<_>>().map(Self)
     }
 
     /// Serves connections on the runtime of the caller, without threads of its own.
     pub fn here() -> Self {
         let runtime = Handle::current();
-        Self(vec![Worker { runtime, connections: Arc::default(), _until_dropped: None }])
+        Self(vec![HttpWorker { runtime, connections: Arc::default(), _until_dropped: None }])
     }
 
     /// Runs a connection on the thread that has the fewest connections.
     pub(super) fn spawn(&self, connection: impl Future<Output = ()> + Send + 'static) {
-        let load = |worker: &&Worker| worker.connections.load(Ordering::Relaxed);
+        let load = |worker: &&HttpWorker| worker.connections.load(Ordering::Relaxed);
         if let Some(worker) = self.0.iter().min_by_key(load) {
             let open = OpenConnection::on(worker);
             worker.runtime.spawn(async move {
@@ -71,7 +71,7 @@ impl Workers {
     }
 }
 
-impl Worker {
+impl HttpWorker {
     fn start(number: usize) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();

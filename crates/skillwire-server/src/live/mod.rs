@@ -7,10 +7,11 @@ use std::{
     collections::BTreeSet,
     fmt,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use skillwire_catalog::{Catalog, Refreshed, Refresher, Snapshot, ViewId};
 use skillwire_core::Strictness;
 use skillwire_source::{
@@ -58,10 +59,10 @@ pub struct SourceFollower {
     engine: Arc<Engine>,
     strictness: Strictness,
     tell: Box<dyn Fn(&Notice) + Send + Sync>,
-    state: Mutex<State>,
+    state: Mutex<LiveState>,
 }
 
-struct State {
+struct LiveState {
     refresher: Refresher,
     notices: NoticeLog,
     /// How long the last scan of everything took, as a whole or in parts.
@@ -89,7 +90,7 @@ impl SourceFollower {
         tell: impl Fn(&Notice) + Send + Sync + 'static,
     ) -> Self {
         let notices = NoticeLog::default();
-        let state = State { refresher, notices, took: Duration::ZERO, least: MIN_PAUSE };
+        let state = LiveState { refresher, notices, took: Duration::ZERO, least: MIN_PAUSE };
         Self { engine, strictness, tell: Box::new(tell), state: Mutex::new(state) }
     }
 
@@ -301,8 +302,8 @@ impl SourceFollower {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, LiveState> {
+        self.state.lock()
     }
 }
 

@@ -168,8 +168,11 @@ fn about(inspected: &InspectedSkill, strictness: Strictness) -> Vec<Subject> {
     if inspected.skill.is_some() {
         return inspected.findings.iter().cloned().map(Subject::Remark).collect();
     }
-    // A collision is reported with the URI that is disputed, so it is left out here.
-    let reasons = inspected.reasons(strictness).filter(|f| f.code != Code::PathCollision);
+    // A collision with another skill is reported with the URI that is disputed, so it is left out
+    // here.
+    let is_own =
+        |finding: &&Finding| !matches!(finding.code, Code::PathCollision | Code::DuplicateName);
+    let reasons = inspected.reasons(strictness).filter(is_own);
     let origin = &inspected.origin;
     reasons
         .map(|finding| Subject::Skipped { origin: origin.clone(), finding: finding.clone() })

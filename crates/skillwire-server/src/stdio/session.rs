@@ -37,7 +37,7 @@ const LAST_WORK: Duration = Duration::from_secs(5);
 static OPENED: AtomicU64 = AtomicU64::new(1);
 
 /// A running request.
-struct Pending {
+struct RunningRequest {
     task: JoinHandle<()>,
     /// Whether it runs until the client or the server ends it.
     endless: bool,
@@ -65,7 +65,7 @@ pub(super) struct StdioSession {
     caller: Caller,
     sender: mpsc::Sender<OutgoingMessage>,
     /// Running requests, so that the client can cancel them.
-    pending: HashMap<RequestId, Pending>,
+    pending: HashMap<RequestId, RunningRequest>,
     /// The legacy session, once `initialize` has opened it.
     legacy: Option<LegacySession>,
     /// Whether the server is about to end; subscriptions then send their last message.
@@ -117,7 +117,7 @@ impl StdioSession {
             legacy.link.questions.abandon();
         }
         let stopping = *self.stopping.borrow();
-        for Pending { task, endless } in self.pending.into_values() {
+        for RunningRequest { task, endless } in self.pending.into_values() {
             let abort = task.abort_handle();
             // Whether the task was aborted or finished does not matter; it only has to be gone.
             if (endless && !stopping) || timeout_at(deadline, task).await.is_err() {
@@ -257,7 +257,7 @@ impl StdioSession {
             return;
         }
         let task = tokio::spawn(work);
-        self.pending.insert(id.clone(), Pending { task, endless });
+        self.pending.insert(id.clone(), RunningRequest { task, endless });
     }
 
     async fn send(&self, message: impl Into<OutgoingMessage>) {

@@ -14,7 +14,7 @@ use skillwire_core::{Code, Finding, SKILL_FILE, is_ignored, repair::Repair};
 
 use super::{
     file_store::RootDir,
-    follow::{Followed, FollowedLink, LinkFollower, LinkPlace, may_be_link},
+    follow::{FollowedLink, LinkDestination, LinkFollower, LinkPlace, may_be_link},
     handle::{DirEntry, DirHandle, FileKind, is_gone},
     listing::{MAX_DEPTH, name_not_utf8, unreadable},
     scan_error::ScanStopped,
@@ -131,11 +131,11 @@ impl<'a> FolderExplorer<'a> {
                 Err(error) if may_be_link(&error) => {
                     let around = AroundEntry { dir: &dir, path: &at, via: via.as_ref() };
                     match self.follow(&around, OsStr::new(name), &inner) {
-                        Followed::Directory(next, link) => {
+                        LinkDestination::Directory(next, link) => {
                             via = Some(link);
                             Arc::new(next)
                         }
-                        Followed::File | Followed::Nothing(_) => {
+                        LinkDestination::File | LinkDestination::Nothing(_) => {
                             return Err(io::ErrorKind::NotFound.into());
                         }
                     }
@@ -147,7 +147,7 @@ impl<'a> FolderExplorer<'a> {
         Ok((dir, via))
     }
 
-    fn follow(&self, around: &AroundEntry<'_>, name: &OsStr, path: &str) -> Followed {
+    fn follow(&self, around: &AroundEntry<'_>, name: &OsStr, path: &str) -> LinkDestination {
         let place = LinkPlace {
             dir: around.dir,
             holder: self.real(around.path, around.via),
@@ -173,13 +173,13 @@ impl<'a> FolderExplorer<'a> {
             Some(above) if task.is_link => {
                 let around = AroundEntry { dir: above, path: parent, via: via.as_ref() };
                 match self.follow(&around, OsStr::new(name), &task.path) {
-                    Followed::Directory(dir, link) => {
+                    LinkDestination::Directory(dir, link) => {
                         between.link = Some(Arc::clone(&link));
                         via = Some(link);
                         Ok(dir)
                     }
-                    Followed::File => return Ok(ExploredDir::Folder(between)),
-                    Followed::Nothing(finding) => {
+                    LinkDestination::File => return Ok(ExploredDir::Folder(between)),
+                    LinkDestination::Nothing(finding) => {
                         between.findings.push((task.path.clone(), *finding));
                         return Ok(ExploredDir::Folder(between));
                     }

@@ -95,7 +95,7 @@ impl FollowedLink {
 }
 
 /// Where a link leads.
-pub(super) enum Followed {
+pub(super) enum LinkDestination {
     /// To a directory.
     Directory(DirHandle, Arc<FollowedLink>),
     /// To a file, which is no skill.
@@ -141,9 +141,14 @@ impl<'a> LinkFollower<'a> {
     }
 
     /// Follows a link; `shown` is what the operator calls it.
-    pub(super) fn follow(&self, link: &LinkPlace<'_>, shown: String) -> Followed {
+    pub(super) fn follow(&self, link: &LinkPlace<'_>, shown: String) -> LinkDestination {
         let Ok(text) = link.dir.read_link(link.name) else {
-            return Followed::Nothing(not_followed(shown, Path::new(""), DeadEnd::Nowhere, true));
+            return LinkDestination::Nothing(not_followed(
+                shown,
+                Path::new(""),
+                DeadEnd::Nowhere,
+                true,
+            ));
         };
         let mut reason = DeadEnd::Outside;
         for base in &self.bounds.folders {
@@ -161,9 +166,9 @@ impl<'a> LinkFollower<'a> {
                         holder: link.holder.clone(),
                         outer: link.outer.cloned(),
                     };
-                    return Followed::Directory(dir, Arc::new(followed));
+                    return LinkDestination::Directory(dir, Arc::new(followed));
                 }
-                Ok(None) => return Followed::File,
+                Ok(None) => return LinkDestination::File,
                 // A wider folder may have it.
                 Err(DeadEnd::Outside) => {}
                 Err(dead_end) => {
@@ -172,7 +177,7 @@ impl<'a> LinkFollower<'a> {
                 }
             }
         }
-        Followed::Nothing(not_followed(shown, &text, reason, self.bounds.anywhere))
+        LinkDestination::Nothing(not_followed(shown, &text, reason, self.bounds.anywhere))
     }
 
     /// Refuses a target that would be scanned without end.

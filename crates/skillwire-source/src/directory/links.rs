@@ -19,7 +19,7 @@ pub(super) fn resolve_all(tree: &mut SkillTree, absolute: &Path) {
         .nodes
         .iter()
         .filter(|(_, node)| matches!(node, TreeNode::Link(_)))
-        .map(|(path, _)| (path.clone(), Resolver { tree, absolute, hops: 0 }.resolve(path)))
+        .map(|(path, _)| (path.clone(), LinkResolver { tree, absolute, hops: 0 }.resolve(path)))
         .collect();
     for (path, leads) in resolved {
         if let Some(TreeNode::Link(link)) = tree.nodes.get_mut(&path) {
@@ -28,7 +28,7 @@ pub(super) fn resolve_all(tree: &mut SkillTree, absolute: &Path) {
     }
 }
 
-struct Resolver<'a> {
+struct LinkResolver<'a> {
     tree: &'a SkillTree,
     absolute: &'a Path,
     hops: usize,
@@ -42,7 +42,7 @@ enum LinkStep {
     File(String),
 }
 
-impl Resolver<'_> {
+impl LinkResolver<'_> {
     fn resolve(mut self, link: &str) -> LinkTarget {
         match self.link(link) {
             Ok(LinkStep::File(path)) => LinkTarget::File(path),

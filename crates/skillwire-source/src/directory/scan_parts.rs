@@ -30,7 +30,7 @@ impl DirectorySource {
             let known = memory.skills.keys().filter(|_| memory.complete);
             known.cloned().collect()
         };
-        let mut parts = Parts::default();
+        let mut parts = ScanParts::default();
         if known.len() > SKILLS {
             self.descend("", known.iter().map(|path| &**path), &mut parts);
         }
@@ -42,7 +42,7 @@ impl DirectorySource {
         &self,
         directory: &str,
         known: impl Iterator<Item = &'a str>,
-        parts: &mut Parts,
+        parts: &mut ScanParts,
     ) {
         let mut inner: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for path in known {
@@ -71,13 +71,13 @@ impl DirectorySource {
 }
 
 #[derive(Default)]
-struct Parts {
+struct ScanParts {
     full: Vec<BTreeSet<PathBuf>>,
     /// How many known skills are in the last part.
     skills: usize,
 }
 
-impl Parts {
+impl ScanParts {
     /// Puts a path with so many known skills into the last part, or begins another.
     fn add(&mut self, path: PathBuf, skills: usize) {
         // A directory without known skills costs something, too.

@@ -13,7 +13,8 @@ const MAX_WORKERS: usize = 16;
 const MANY: usize = 4;
 
 /// Does a task: returns its result and the tasks it leads to.
-pub(super) type Job<'a, T> = dyn Fn(DirTask) -> Result<(T, Vec<DirTask>), ScanStopped> + Sync + 'a;
+pub(super) type DirJob<'a, T> =
+    dyn Fn(DirTask) -> Result<(T, Vec<DirTask>), ScanStopped> + Sync + 'a;
 
 /// Does tasks and the tasks they lead to, and passes each result to `take`, one at a time.
 ///
@@ -29,7 +30,7 @@ pub(super) type Job<'a, T> = dyn Fn(DirTask) -> Result<(T, Vec<DirTask>), ScanSt
 pub(super) fn run<T>(
     tasks: Vec<DirTask>,
     workers: usize,
-    job: &Job<'_, T>,
+    job: &DirJob<'_, T>,
     take: impl FnMut(T) + Send,
 ) -> Result<(), ScanStopped> {
     let state = QueueState { tasks, busy: 0, waiting: 0, stopped: None };
@@ -102,7 +103,7 @@ struct BusyTask<'a>(&'a TaskQueue);
 
 impl BusyTask<'_> {
     /// Does the task; tells whether many tasks wait.
-    fn run<T>(self, task: DirTask, job: &Job<'_, T>, take: &Mutex<impl FnMut(T)>) -> bool {
+    fn run<T>(self, task: DirTask, job: &DirJob<'_, T>, take: &Mutex<impl FnMut(T)>) -> bool {
         match job(task) {
             Ok((result, mut tasks)) => {
                 let many = self.add(&mut tasks);

@@ -7,12 +7,12 @@ use skillwire_core::RelPath;
 
 use super::{GenerateError, SkillGenerator};
 
-type Make = Box<dyn Fn() -> Result<Bytes, GenerateError> + Send + Sync>;
+type MakeBytes = Box<dyn Fn() -> Result<Bytes, GenerateError> + Send + Sync>;
 
 /// Files that functions generate each time they are read.
 #[derive(Default)]
 pub struct GeneratedFiles {
-    files: BTreeMap<RelPath, Make>,
+    files: BTreeMap<RelPath, MakeBytes>,
     /// The error about the first invalid path. Reads report it: otherwise the skill would lack a
     /// file without any message.
     invalid: Option<GenerateError>,
@@ -50,7 +50,7 @@ impl GeneratedFiles {
         self.add(path, Box::new(move || make().map(Into::into).map_err(GenerateError::new)))
     }
 
-    fn add(mut self, path: &str, make: Make) -> Self {
+    fn add(mut self, path: &str, make: MakeBytes) -> Self {
         match RelPath::parse(path) {
             Ok(path) => {
                 self.files.insert(path, make);

@@ -129,6 +129,24 @@ fn namesakes_are_those_that_are_there_srv_39() {
     assert!(namespace.uris_with_same_name(&skill.uri).is_none());
 }
 
+#[test]
+fn of_two_skills_with_one_name_the_first_is_served_where_names_are_unique_p_14() {
+    let mut namespace = UriNamespace::default();
+    namespace.unique_names();
+    namespace.replace(&group(0, "z"), [claim("z/pdf", &[])]);
+    namespace.settle();
+    let changed = namespace.replace(&group(0, "a"), [claim("a/pdf", &[]), claim("a/other", &[])]);
+    assert_eq!(touched(&changed), [uri("a/other"), uri("a/pdf"), uri("z/pdf")]);
+    assert!(namespace.holder(&uri("z/pdf")).is_some(), "it was there first");
+    assert!(namespace.holder(&uri("a/pdf")).is_none());
+    assert!(namespace.holder(&uri("a/other")).is_some());
+    let [(origin, finding)] = &namespace.conflicts(&uri("a/pdf"))[..] else { panic!("one") };
+    assert_eq!((*origin, finding.code), ("at a/pdf", Code::DuplicateName));
+    let changed = namespace.replace(&group(0, "z"), []);
+    assert_eq!(touched(&changed), [uri("a/pdf"), uri("z/pdf")]);
+    assert!(namespace.holder(&uri("a/pdf")).is_some(), "the name is free");
+}
+
 const PATHS: [&str; 7] = ["a", "b", "a/b", "a/b/a", "b/a", "a/a", "a/a/b"];
 
 /// The skill that holds a path, the conflicts about it, and the number of URIs with its name.
@@ -155,8 +173,16 @@ proptest! {
             (0..2_usize, 0..3_u8, proptest::collection::vec((0..7_usize, 0..7_usize), 0..3)),
             1..20,
         ),
+        unique in any::<bool>(),
     ) {
-        let mut namespace = UriNamespace::default();
+        let empty = || {
+            let mut namespace = UriNamespace::default();
+            if unique {
+                namespace.unique_names();
+            }
+            namespace
+        };
+        let mut namespace = empty();
         let mut groups = BTreeMap::new();
         for (source, key, claims) in changes {
             // One group never claims a path twice.
@@ -167,7 +193,7 @@ proptest! {
             let before = states(&namespace);
             let changed = namespace.replace(&site, claims.clone());
             groups.insert(site, claims);
-            let mut fresh = UriNamespace::default();
+            let mut fresh = empty();
             for (site, claims) in &groups {
                 fresh.replace(site, claims.clone());
             }

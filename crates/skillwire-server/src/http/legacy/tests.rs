@@ -16,10 +16,10 @@ fn sessions_that_are_never_ended_make_room_for_new_ones_v_08_srv_105() {
     let mut opened: Vec<_> = (0..MAX_SESSIONS).map(|_| open()).collect();
     let first = session(&sessions, &opened[0]);
     // The second was used last, though it is old; the third has an open stream.
-    *lock(&session(&sessions, &opened[1]).used) = Instant::now();
-    *lock(&session(&sessions, &opened[2]).streaming) = true;
+    *session(&sessions, &opened[1]).used.lock() = Instant::now();
+    *session(&sessions, &opened[2]).streaming.lock() = true;
     opened.push(open());
-    let left = lock(&sessions.open);
+    let left = sessions.open.lock();
     assert!(left.len() <= MAX_SESSIONS && left.len() > MAX_SESSIONS / 2, "{}", left.len());
     assert!(!left.contains_key(&opened[0]));
     assert!(left.contains_key(&opened[1]));
@@ -34,7 +34,7 @@ fn a_caller_cannot_end_the_sessions_of_another_sec_13() {
     let engine = engine();
     let open = |name: &str| {
         let caller = Caller { name: name.to_owned(), ..Caller::default() };
-        let grant = Grant::new(caller, None);
+        let grant = Grant::new(caller, skillwire_catalog::VisibleSkills::Everything);
         let opened = sessions.open(&grant, &engine, ClientCapabilities::default(), None);
         opened.expect("an id")
     };
@@ -42,7 +42,7 @@ fn a_caller_cannot_end_the_sessions_of_another_sec_13() {
     for _ in 0..MAX_SESSIONS + 50 {
         open("mallory");
     }
-    let left = lock(&sessions.open);
+    let left = sessions.open.lock();
     assert!(left.contains_key(&quiet), "the oldest session belongs to another caller");
     assert!(left.len() <= MAX_SESSIONS, "{}", left.len());
 }
@@ -57,11 +57,11 @@ fn unused_sessions_end_by_themselves_v_08() {
         let opened = sessions.open(&caller, &engine, ClientCapabilities::default(), None);
         opened.expect("an id")
     });
-    *lock(&session(&sessions, &listening).streaming) = true;
+    *session(&sessions, &listening).streaming.lock() = true;
     sessions.end_idle(Instant::now() + IDLE / 2);
     assert_eq!(metrics.sessions.get(), 2);
     sessions.end_idle(Instant::now() + IDLE);
-    let left = lock(&sessions.open);
+    let left = sessions.open.lock();
     assert!(!left.contains_key(&idle) && left.contains_key(&listening));
     assert_eq!(metrics.sessions.get(), 1);
 }
@@ -77,7 +77,7 @@ async fn idle_sessions_end_without_a_listener_of_ours_v_08() {
     };
     open();
     let listening = open();
-    *lock(&session(&sessions, &listening).streaming) = true;
+    *session(&sessions, &listening).streaming.lock() = true;
     tokio::time::sleep(Duration::from_mins(4)).await;
     assert_eq!(engine.metrics().sessions.get(), 2);
     tokio::time::sleep(Duration::from_mins(3)).await;
@@ -90,5 +90,5 @@ fn engine() -> Engine {
 }
 
 fn session(sessions: &Sessions, id: &str) -> Arc<Session> {
-    Arc::clone(&lock(&sessions.open)[id])
+    Arc::clone(&sessions.open.lock()[id])
 }
