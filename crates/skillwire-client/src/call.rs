@@ -7,7 +7,7 @@ use super::endpoint::ClientOptions;
 
 /// One request, ready to be sent over any transport.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct OutgoingRequest {
     /// Its id, which no other request of the connection has.
     pub(super) id: u64,
     /// The JSON-RPC method.
@@ -20,7 +20,7 @@ pub(super) struct Call {
     pub(super) text: String,
 }
 
-impl Call {
+impl OutgoingRequest {
     /// Creates a request under a revision, with the metadata that the revision requires.
     pub(super) fn new(
         id: u64,

@@ -51,13 +51,13 @@ pub(super) fn channel() -> broadcast::Sender<Change> {
 #[derive(Debug)]
 pub struct Changes {
     receiver: broadcast::Receiver<Change>,
-    _subscription: Option<Subscription>,
+    _subscription: Option<SubscriptionGuard>,
 }
 
 impl Changes {
     pub(super) fn new(
         receiver: broadcast::Receiver<Change>,
-        subscription: Option<Subscription>,
+        subscription: Option<SubscriptionGuard>,
     ) -> Self {
         Self { receiver, _subscription: subscription }
     }
@@ -73,9 +73,9 @@ impl Changes {
 }
 
 /// The task or request behind a subscription, which ends when this value is dropped.
-pub(super) struct Subscription(Option<Box<dyn FnOnce() + Send + Sync>>);
+pub(super) struct SubscriptionGuard(Option<Box<dyn FnOnce() + Send + Sync>>);
 
-impl Subscription {
+impl SubscriptionGuard {
     pub(super) fn new(end: impl FnOnce() + Send + Sync + 'static) -> Self {
         Self(Some(Box::new(end)))
     }
@@ -85,13 +85,13 @@ impl Subscription {
     }
 }
 
-impl std::fmt::Debug for Subscription {
+impl std::fmt::Debug for SubscriptionGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Subscription")
+        f.write_str("SubscriptionGuard")
     }
 }
 
-impl Drop for Subscription {
+impl Drop for SubscriptionGuard {
     fn drop(&mut self) {
         if let Some(end) = self.0.take() {
             end();

@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{
     changes::{Changes, Interest},
-    connection::Connection,
+    connection::ServerConnection,
     description::ServerDescription,
     endpoint::{ClientOptions, Endpoint, Limits},
     error::ClientError,
@@ -43,10 +43,10 @@ impl RawAnswer {
 
 /// A client of one server; clones share the connection, and many requests can be in flight.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client(Arc<ClientInner>);
 
-struct Inner {
-    connection: Connection,
+struct ClientInner {
+    connection: ServerConnection,
     server: RwLock<Arc<ServerDescription>>,
 }
 
@@ -63,12 +63,12 @@ impl Client {
         let deadline = Instant::now() + options.connect_timeout;
         let again = endpoint.again();
         let late = ClientError::Timeout(options.connect_timeout);
-        let connection = Connection::open(endpoint, options.clone())?;
+        let connection = ServerConnection::open(endpoint, options.clone())?;
         let greeted = timeout_at(deadline, handshake::greet(&connection)).await;
         let (connection, server) = match (greeted.map_err(|_| late.clone())?, again) {
             // Some legacy programs exit when the first message they receive is not `initialize`.
             (Err(ClientError::Closed { .. }), Some(endpoint)) => {
-                let connection = Connection::open(endpoint, options)?;
+                let connection = ServerConnection::open(endpoint, options)?;
                 let greeted = timeout_at(deadline, handshake::initialize(&connection)).await;
                 let server = greeted.map_err(|_| late)??;
                 (connection, server)
@@ -80,7 +80,7 @@ impl Client {
             tracing::warn!("{oddity}");
         }
         let server = RwLock::new(Arc::new(server));
-        Ok(Self(Arc::new(Inner { connection, server })))
+        Ok(Self(Arc::new(ClientInner { connection, server })))
     }
 
     /// Returns the server's latest description of itself.

@@ -10,43 +10,43 @@ use tokio::time::timeout;
 
 use super::{
     RawAnswer,
-    call::Call,
+    call::OutgoingRequest,
     changes::Changes,
     endpoint::{ClientOptions, Endpoint, Limits},
     error::ClientError,
     masking::SecretMask,
-    pipe::{Pipe, process::Process},
+    pipe::{Pipe, process::ServerProcess},
     streamable_http::StreamableHttp,
 };
 
 /// The transport of a connection.
-pub(super) enum Transport {
+pub(super) enum ServerTransport {
     Pipe(Box<Pipe>),
     Http(Arc<StreamableHttp>),
 }
 
 /// A transport, and the state that every message on it needs.
-pub(super) struct Connection {
+pub(super) struct ServerConnection {
     pub(super) options: ClientOptions,
-    transport: Transport,
+    transport: ServerTransport,
     next_id: AtomicU64,
     /// What the user configured for this server and the server must not show to others.
     secrets: Arc<SecretMask>,
 }
 
-impl Connection {
+impl ServerConnection {
     /// Opens a transport; for a server that is only a URL, this sends nothing yet.
     pub(super) fn open(endpoint: Endpoint, options: ClientOptions) -> Result<Self, ClientError> {
         let secrets = Arc::new(SecretMask::of(&endpoint));
         let over_http = |url: &str, headers: &[_], bearer| {
             let patience = options.connect_timeout;
             let http = StreamableHttp::new(url, headers, bearer, patience, Arc::clone(&secrets));
-            http.map(|http| Transport::Http(Arc::new(http)))
+            http.map(|http| ServerTransport::Http(Arc::new(http)))
         };
         let transport = match endpoint {
             Endpoint::Command(command) => {
-                let (process, input, output) = Process::start(&command)?;
-                Transport::Pipe(Box::new(Pipe::new(
+                let (process, input, output) = ServerProcess::start(&command)?;
+                ServerTransport::Pipe(Box::new(Pipe::new(
                     Box::new(input),
                     Box::new(output),
                     Some(process),
@@ -55,7 +55,7 @@ impl Connection {
             Endpoint::Http { url, headers } => over_http(&url, &headers, None)?,
             Endpoint::LoggedIn { url, headers, bearer } => over_http(&url, &headers, Some(bearer))?,
             Endpoint::Pipes { input, output } => {
-                Transport::Pipe(Box::new(Pipe::new(input, output, None)))
+                ServerTransport::Pipe(Box::new(Pipe::new(input, output, None)))
             }
         };
         Ok(Self { options, transport, next_id: AtomicU64::new(1), secrets })
@@ -70,7 +70,7 @@ impl Connection {
     /// masks configured secrets.
     async fn explained<T>(&self, outcome: Result<T, ClientError>) -> Result<T, ClientError> {
         let Err(mut error) = outcome else { return outcome };
-        if let (ClientError::Closed { stderr, .. }, Transport::Pipe(pipe)) =
+        if let (ClientError::Closed { stderr, .. }, ServerTransport::Pipe(pipe)) =
             (&mut error, &self.transport)
         {
             *stderr = pipe.last_words().await;
@@ -84,17 +84,21 @@ impl Connection {
         version: Option<&'static str>,
         method: &str,
         params: Map<String, Value>,
-    ) -> Call {
+    ) -> OutgoingRequest {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        Call::new(id, version, method, params, &self.options)
+        OutgoingRequest::new(id, version, method, params, &self.options)
     }
 
     /// Sends a request and waits for its answer.
-    pub(super) async fn send(&self, call: &Call, limits: Limits) -> Result<RawAnswer, ClientError> {
+    pub(super) async fn send(
+        &self,
+        call: &OutgoingRequest,
+        limits: Limits,
+    ) -> Result<RawAnswer, ClientError> {
         let answer = async {
             match &self.transport {
-                Transport::Pipe(pipe) => pipe.call(call, limits.bytes).await,
-                Transport::Http(http) => http.call(call, limits.bytes).await,
+                ServerTransport::Pipe(pipe) => pipe.call(call, limits.bytes).await,
+                ServerTransport::Http(http) => http.call(call, limits.bytes).await,
             }
         };
         let late = |_| Err(ClientError::Timeout(limits.timeout));
@@ -110,21 +114,25 @@ impl Connection {
     ) -> Result<(), ClientError> {
         let text = json!({ "jsonrpc": "2.0", "method": method }).to_string();
         let sent = match &self.transport {
-            Transport::Pipe(pipe) => {
+            ServerTransport::Pipe(pipe) => {
                 pipe.speak_legacy();
                 pipe.notify(text).await
             }
-            Transport::Http(http) => http.notify(version, text).await,
+            ServerTransport::Http(http) => http.notify(version, text).await,
         };
         self.explained(sent).await
     }
 
     /// Opens a modern subscription and waits until the server has acknowledged it.
-    pub(super) async fn listen(&self, call: Call, limits: Limits) -> Result<Changes, ClientError> {
+    pub(super) async fn listen(
+        &self,
+        call: OutgoingRequest,
+        limits: Limits,
+    ) -> Result<Changes, ClientError> {
         let opened = async {
             match &self.transport {
-                Transport::Pipe(pipe) => pipe.listen(&call).await,
-                Transport::Http(http) => http.listen(&call).await,
+                ServerTransport::Pipe(pipe) => pipe.listen(&call).await,
+                ServerTransport::Http(http) => http.listen(&call).await,
             }
         };
         let late = |_| Err(ClientError::Timeout(limits.timeout));
@@ -139,8 +147,8 @@ impl Connection {
         limits: Limits,
     ) -> Result<Changes, ClientError> {
         let opened = match &self.transport {
-            Transport::Pipe(pipe) => pipe.overhear(),
-            Transport::Http(http) => {
+            ServerTransport::Pipe(pipe) => pipe.overhear(),
+            ServerTransport::Http(http) => {
                 let late = |_| Err(ClientError::Timeout(limits.timeout));
                 timeout(limits.timeout, http.overhear(version)).await.unwrap_or_else(late)
             }
@@ -151,21 +159,21 @@ impl Connection {
     /// Closes the connection and ends the server if the client started it.
     pub(super) async fn close(&self) {
         match &self.transport {
-            Transport::Pipe(pipe) => pipe.close(self.options.shutdown_grace).await,
-            Transport::Http(http) => http.close(self.options.shutdown_grace).await,
+            ServerTransport::Pipe(pipe) => pipe.close(self.options.shutdown_grace).await,
+            ServerTransport::Http(http) => http.close(self.options.shutdown_grace).await,
         }
     }
 
     /// Returns the last output on standard error of a server that the client started.
     pub(super) fn stderr(&self) -> String {
         match &self.transport {
-            Transport::Pipe(pipe) => self.masked(&pipe.stderr()),
-            Transport::Http(_) => String::new(),
+            ServerTransport::Pipe(pipe) => self.masked(&pipe.stderr()),
+            ServerTransport::Http(_) => String::new(),
         }
     }
 
     /// Tells whether another `initialize` opens a new session, which it does over HTTP.
     pub(super) fn has_sessions(&self) -> bool {
-        matches!(self.transport, Transport::Http(_))
+        matches!(self.transport, ServerTransport::Http(_))
     }
 }

@@ -8,7 +8,7 @@ use skillwire_core::{
 };
 use skillwire_protocol::{Era, SKILLS_EXTENSION, meta, truncated};
 
-use super::{connection::Connection, error::ClientError};
+use super::{connection::ServerConnection, error::ClientError};
 
 /// The JSON limits of a declaration; a deeper or larger one is not read.
 const LIMITS: JsonLimits = JsonLimits { depth: 32, nodes: 10_000 };
@@ -42,7 +42,7 @@ pub struct SkillsOffer {
 }
 
 #[derive(Deserialize)]
-struct Discovered<'a> {
+struct DiscoverResult<'a> {
     #[serde(rename = "supportedVersions", default)]
     supported_versions: Option<Vec<String>>,
     #[serde(rename = "protocolVersion", default)]
@@ -58,7 +58,7 @@ struct Discovered<'a> {
 }
 
 /// The answer to `server/discover` or `initialize`.
-pub(super) struct Described {
+pub(super) struct HandshakeAnswer {
     /// The revisions that the server lists, if any.
     pub(super) supported: Option<Vec<String>>,
     /// The revision that the server chose, if any.
@@ -69,11 +69,11 @@ pub(super) struct Described {
     claimed_version: Option<String>,
 }
 
-impl Described {
+impl HandshakeAnswer {
     /// Reads either answer; a member of a wrong type makes the whole answer unusable.
     pub(super) fn read(result: &RawValue) -> Result<Self, ClientError> {
         let malformed = |what: &str| ClientError::protocol(format!("its description {what}"));
-        let read: Discovered<'_> = serde_json::from_str(result.get())
+        let read: DiscoverResult<'_> = serde_json::from_str(result.get())
             .map_err(|error| malformed(&truncated(&error.to_string())))?;
         let capabilities = strict_json::object(read.capabilities.get(), LIMITS)
             .map_err(|error| malformed(&format!("has `capabilities` with {error}")))?;
@@ -109,7 +109,7 @@ impl Described {
 
 impl ServerDescription {
     /// Masks configured secrets in the texts that people or models may see.
-    pub(super) fn masked(self, connection: &Connection) -> Self {
+    pub(super) fn masked(self, connection: &ServerConnection) -> Self {
         let mask = |text: String| connection.masked(&text);
         Self {
             instructions: self.instructions.map(mask),
@@ -185,7 +185,7 @@ mod tests {
     fn offered(capabilities: &Value) -> (Option<SkillsOffer>, usize) {
         let result = json!({ "supportedVersions": [], "capabilities": capabilities });
         let raw = RawValue::from_string(result.to_string()).unwrap();
-        let description = Described::read(&raw).unwrap().settle(Era::Modern, "2026-07-28");
+        let description = HandshakeAnswer::read(&raw).unwrap().settle(Era::Modern, "2026-07-28");
         (description.skills, description.oddities.len())
     }
 
@@ -220,7 +220,7 @@ mod tests {
             r#"{{"capabilities":{{"extensions":{{"{SKILLS_EXTENSION}":true,"{SKILLS_EXTENSION}":{{}}}}}}}}"#
         );
         let raw = RawValue::from_string(text).unwrap();
-        assert!(matches!(Described::read(&raw), Err(ClientError::Protocol(_))));
+        assert!(matches!(HandshakeAnswer::read(&raw), Err(ClientError::Protocol(_))));
     }
 
     #[test]
@@ -228,7 +228,8 @@ mod tests {
         for (info, name) in [(json!({ "name": "local" }), Some("local")), (json!(7), None)] {
             let result = json!({ "capabilities": {}, "_meta": { meta::SERVER_INFO: info } });
             let raw = RawValue::from_string(result.to_string()).unwrap();
-            let description = Described::read(&raw).unwrap().settle(Era::Modern, "2026-07-28");
+            let description =
+                HandshakeAnswer::read(&raw).unwrap().settle(Era::Modern, "2026-07-28");
             assert_eq!(description.claimed_name.as_deref(), name);
         }
     }

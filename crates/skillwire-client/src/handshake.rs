@@ -11,8 +11,8 @@ use tokio::time::timeout;
 
 use super::{
     RawAnswer, call,
-    connection::Connection,
-    description::{Described, ServerDescription},
+    connection::ServerConnection,
+    description::{HandshakeAnswer, ServerDescription},
     endpoint::Limits,
     error::ClientError,
 };
@@ -25,7 +25,7 @@ const DESCRIPTION_BYTES: usize = 1024 * 1024;
 /// A server that does not know `server/discover` may answer with any error, or not at all. A slow
 /// modern server may still answer after the client has sent `initialize`; the first useful answer
 /// counts.
-pub(super) async fn greet(connection: &Connection) -> Result<ServerDescription, ClientError> {
+pub(super) async fn greet(connection: &ServerConnection) -> Result<ServerDescription, ClientError> {
     match connection.options.era {
         None => {}
         Some(Era::Modern) => return rediscover(connection).await,
@@ -50,14 +50,16 @@ pub(super) async fn greet(connection: &Connection) -> Result<ServerDescription, 
 }
 
 /// Asks a modern server to describe itself again.
-pub(super) async fn rediscover(connection: &Connection) -> Result<ServerDescription, ClientError> {
+pub(super) async fn rediscover(
+    connection: &ServerConnection,
+) -> Result<ServerDescription, ClientError> {
     let outcome = discover(connection).await;
     let failed = outcome.as_ref().err().cloned();
     let not_modern = || ClientError::protocol("it does not speak the modern era");
     verdict(outcome)?.ok_or_else(|| failed.unwrap_or_else(not_modern))
 }
 
-async fn discover(connection: &Connection) -> Result<RawAnswer, ClientError> {
+async fn discover(connection: &ServerConnection) -> Result<RawAnswer, ClientError> {
     let call = connection.call(Some(MODERN), method::DISCOVER, Map::new());
     connection.send(&call, limits(connection)).await
 }
@@ -68,7 +70,7 @@ fn verdict(
 ) -> Result<Option<ServerDescription>, ClientError> {
     match outcome {
         Ok(answer) => {
-            let described = Described::read(answer.raw())?;
+            let described = HandshakeAnswer::read(answer.raw())?;
             let Some(supported) = &described.supported else {
                 return Err(ClientError::protocol("its description has no `supportedVersions`"));
             };
@@ -102,7 +104,9 @@ fn verdict(
 }
 
 /// Opens a legacy session.
-pub(super) async fn initialize(connection: &Connection) -> Result<ServerDescription, ClientError> {
+pub(super) async fn initialize(
+    connection: &ServerConnection,
+) -> Result<ServerDescription, ClientError> {
     let options = &connection.options;
     let Value::Object(params) = json!({
         "protocolVersion": LEGACY[0],
@@ -113,7 +117,7 @@ pub(super) async fn initialize(connection: &Connection) -> Result<ServerDescript
     };
     let call = connection.call(None, method::INITIALIZE, params);
     let answer = connection.send(&call, limits(connection)).await?;
-    let described = Described::read(answer.raw())?;
+    let described = HandshakeAnswer::read(answer.raw())?;
     let chosen = described.chosen.as_deref();
     let version = LEGACY.into_iter().find(|version| chosen == Some(version));
     let Some(version) = version else {
@@ -123,6 +127,6 @@ pub(super) async fn initialize(connection: &Connection) -> Result<ServerDescript
     Ok(described.settle(Era::Legacy, version))
 }
 
-fn limits(connection: &Connection) -> Limits {
+fn limits(connection: &ServerConnection) -> Limits {
     Limits::default().with_bytes(DESCRIPTION_BYTES).with_timeout(connection.options.connect_timeout)
 }

@@ -48,7 +48,7 @@ struct ErrorObject<'a> {
 }
 
 #[derive(Deserialize)]
-struct Typed<'a> {
+struct ResultType<'a> {
     #[serde(rename = "resultType", borrow, default, deserialize_with = "present")]
     result_type: Option<&'a RawValue>,
 }
@@ -103,7 +103,7 @@ fn complete(result: &RawValue) -> Result<(), ClientError> {
     if !result.get().starts_with('{') {
         return Err(ClientError::protocol("a result is not an object"));
     }
-    let typed: Typed<'_> = serde_json::from_str(result.get())
+    let typed: ResultType<'_> = serde_json::from_str(result.get())
         .map_err(|_| ClientError::protocol("a result repeats `resultType`"))?;
     let Some(raw) = typed.result_type else { return Ok(()) };
     match as_text(raw).as_deref() {
@@ -145,22 +145,22 @@ pub(super) fn change(method: &str, params: Option<&RawValue>) -> Option<Change> 
 /// Returns the subscription that a notification belongs to, or that a server cancels.
 pub(super) fn subscription(method: &str, params: Option<&RawValue>) -> Option<RequestId> {
     #[derive(Deserialize)]
-    struct Params<'a> {
+    struct NotificationParams<'a> {
         #[serde(rename = "_meta", borrow, default)]
         meta: Option<&'a RawValue>,
         #[serde(rename = "requestId", borrow, default)]
         request_id: Option<&'a RawValue>,
     }
     #[derive(Deserialize)]
-    struct Meta<'a> {
+    struct NotificationMeta<'a> {
         #[serde(rename = "io.modelcontextprotocol/subscriptionId", borrow, default)]
         id: Option<&'a RawValue>,
     }
-    let params: Params<'_> = serde_json::from_str(object(params)?).ok()?;
+    let params: NotificationParams<'_> = serde_json::from_str(object(params)?).ok()?;
     let raw = if method == method::CANCELLED {
         params.request_id?
     } else {
-        serde_json::from_str::<Meta<'_>>(object(params.meta)?).ok()?.id?
+        serde_json::from_str::<NotificationMeta<'_>>(object(params.meta)?).ok()?.id?
     };
     RequestId::from_raw(raw)
 }
@@ -172,9 +172,9 @@ fn object(raw: Option<&RawValue>) -> Option<&str> {
 /// Looks for the id in a message that is cut off or malformed, so that only the request it was
 /// meant for fails.
 pub(super) fn id_in(bytes: &[u8]) -> Option<RequestId> {
-    struct Id<'a>(&'a mut Option<RequestId>);
+    struct IdSeed<'a>(&'a mut Option<RequestId>);
 
-    impl<'de> Visitor<'de> for Id<'_> {
+    impl<'de> Visitor<'de> for IdSeed<'_> {
         type Value = ();
 
         fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -195,7 +195,7 @@ pub(super) fn id_in(bytes: &[u8]) -> Option<RequestId> {
 
     let mut found = None;
     // The text may end anywhere; an id that was found before the end counts.
-    let _ = serde_json::Deserializer::from_slice(bytes).deserialize_map(Id(&mut found));
+    let _ = serde_json::Deserializer::from_slice(bytes).deserialize_map(IdSeed(&mut found));
     found
 }
 

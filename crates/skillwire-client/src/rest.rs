@@ -57,6 +57,18 @@ impl RestClient {
         })
     }
 
+    /// Creates a client of a server that another party named: only over `https`, and only at addresses of
+    /// the public internet, also after its name was looked up. It has no token.
+    pub fn of_stranger(base: &ServerUrl, limits: Limits) -> Result<Self, InvalidServer> {
+        let client = Self::new(base, None, limits)?;
+        let url: Uri =
+            base.reveal().parse().map_err(|_| InvalidServer::new("`url` is not a URL"))?;
+        Destinations::Public.check(&url).map_err(|_| {
+            InvalidServer::new("`url` is not an `https` address of the public internet")
+        })?;
+        Ok(Self { http: HttpClient::new(Destinations::Public, CONNECT_TIMEOUT), ..client })
+    }
+
     /// Sends a request and reads the whole response, within limits.
     #[tracing::instrument(skip_all, fields(%method, path))]
     pub async fn send(
@@ -85,5 +97,22 @@ impl RestClient {
 impl std::fmt::Debug for RestClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("RestClient").field("base", &self.base).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_another_party_names_is_public_and_encrypted() {
+        let client =
+            |url: &str| RestClient::of_stranger(&ServerUrl::parse(url).unwrap(), Limits::default());
+        assert!(client("https://issuer.example").is_ok());
+        for refused in
+            ["http://issuer.example", "http://127.0.0.1:80", "https://10.0.0.1", "https://[::1]"]
+        {
+            assert!(client(refused).is_err(), "{refused}");
+        }
     }
 }

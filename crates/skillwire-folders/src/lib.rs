@@ -25,8 +25,8 @@ use skillwire_trust::Origin;
 
 use self::{
     mend::{may_help, mend},
-    open::{Opening, listed},
-    walk::{Found, Walk},
+    open::{FolderOpener, listed},
+    walk::{SkillDirectory, SkillWalk},
 };
 pub use self::{
     places::is_discovery_place,
@@ -73,7 +73,7 @@ impl Discovery {
 
 /// The limits of a search, per folder or base.
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+struct SearchLimits {
     /// The depth of nested directories in a folder.
     depth: usize,
     /// The directories in a folder, including skills but not what is inside them.
@@ -84,7 +84,7 @@ struct Limits {
     mended: u64,
 }
 
-impl Default for Limits {
+impl Default for SearchLimits {
     fn default() -> Self {
         Self { depth: 6, directories: 2000, bytes: 1 << 30, mended: limits::MAX_BYTES }
     }
@@ -92,13 +92,13 @@ impl Default for Limits {
 
 /// Finds the skills of the user and of a project.
 pub fn discover(home: Option<&Path>, project: Option<(&Path, ProjectTrust)>) -> Discovery {
-    discover_within(home, project, Limits::default())
+    discover_within(home, project, SearchLimits::default())
 }
 
 fn discover_within(
     home: Option<&Path>,
     project: Option<(&Path, ProjectTrust)>,
-    limits: Limits,
+    limits: SearchLimits,
 ) -> Discovery {
     let mut discovery = Discovery::default();
     let real = |base: &Path| std::fs::canonicalize(base).ok();
@@ -109,7 +109,7 @@ fn discover_within(
         .filter(|(base, _)| home.as_ref() != Some(base));
     match &project {
         Some((base, ProjectTrust::Trusted)) => {
-            Base::new(Origin::Project, limits).read(base, &mut discovery);
+            BaseReader::new(Origin::Project, limits).read(base, &mut discovery);
         }
         Some((base, ProjectTrust::Untrusted)) => {
             for found in search(base, limits, &mut discovery).found {
@@ -119,7 +119,7 @@ fn discover_within(
         None => {}
     }
     if let Some(base) = &home {
-        Base::new(Origin::Local, limits).read(base, &mut discovery);
+        BaseReader::new(Origin::Local, limits).read(base, &mut discovery);
     }
     discovery.findings.extend(precedence::settle(&mut discovery.skills));
     for finding in discovery.findings.iter().filter(|finding| finding.level >= Level::Warning) {
@@ -129,8 +129,8 @@ fn discover_within(
 }
 
 /// Searches the folders of a base, and adds what is to be said about them.
-fn search<'a>(base: &'a Path, limits: Limits, discovery: &mut Discovery) -> Walk<'a> {
-    let mut walk = Walk::new(base, limits);
+fn search<'a>(base: &'a Path, limits: SearchLimits, discovery: &mut Discovery) -> SkillWalk<'a> {
+    let mut walk = SkillWalk::new(base, limits);
     for folder in READ_FOLDERS {
         walk.folder(folder);
     }
@@ -140,14 +140,14 @@ fn search<'a>(base: &'a Path, limits: Limits, discovery: &mut Discovery) -> Walk
 }
 
 /// Reads the skills of one base.
-struct Base {
+struct BaseReader {
     origin: Origin,
     scheme: Scheme,
-    limits: Limits,
+    limits: SearchLimits,
 }
 
-impl Base {
-    fn new(origin: Origin, limits: Limits) -> Self {
+impl BaseReader {
+    fn new(origin: Origin, limits: SearchLimits) -> Self {
         // The label of a folder's origin is a valid scheme, and no server's URIs can be confused
         // with it.
         let scheme = Scheme::parse(origin.label()).unwrap_or_default();
@@ -155,7 +155,7 @@ impl Base {
     }
 
     fn read(mut self, base: &Path, discovery: &mut Discovery) {
-        let Walk { found, mut behind_links, .. } = search(base, self.limits, discovery);
+        let SkillWalk { found, mut behind_links, .. } = search(base, self.limits, discovery);
         discovery.behind_links.append(&mut behind_links);
         for found in found {
             if self.limits.bytes == 0 {
@@ -170,8 +170,8 @@ impl Base {
         }
     }
 
-    fn read_one(&mut self, found: &Found, discovery: &mut Discovery) {
-        let mut opening = Opening::new(found, &self.scheme);
+    fn read_one(&mut self, found: &SkillDirectory, discovery: &mut Discovery) {
+        let mut opening = FolderOpener::new(found, &self.scheme);
         let mut read = opening.read();
         let is_outermost = |inspected: &&InspectedSkill| inspected.origin == opening.label;
         let outermost = read.iter().flatten().find(is_outermost);

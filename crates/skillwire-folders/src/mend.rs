@@ -18,13 +18,13 @@ use skillwire_core::{
 };
 use skillwire_source::{InspectedSkill, MemorySource, scan_all};
 
-use super::open::{Opening, any_file};
+use super::open::{FolderOpener, any_file};
 
 /// The deepest directory in a skill that is repaired.
 const MAX_DEPTH: usize = 16;
 
 /// A repaired skill, and the bytes it takes in memory.
-pub(super) struct Mended {
+pub(super) struct MendedSkill {
     pub(super) inspected: Vec<InspectedSkill>,
     pub(super) bytes: u64,
 }
@@ -37,8 +37,8 @@ pub(super) fn may_help(refused: &InspectedSkill) -> bool {
 }
 
 /// Repairs a skill, if it has no other faults and no more bytes than are left.
-pub(super) fn mend(opening: &Opening, left: u64) -> Option<Mended> {
-    let mut folder = Folder { files: Vec::new(), left };
+pub(super) fn mend(opening: &FolderOpener, left: u64) -> Option<MendedSkill> {
+    let mut folder = FolderContents { files: Vec::new(), left };
     folder.read(&opening.directory, None, 0).ok()?;
     let bytes = left - folder.left;
     let head = folder.files.iter_mut().find(|(path, _)| path.as_str() == SKILL_FILE)?;
@@ -69,7 +69,7 @@ pub(super) fn mend(opening: &Opening, left: u64) -> Option<Mended> {
     let first = inspected.iter_mut().find(|inspected| inspected.origin == path.to_string())?;
     first.skill.as_ref()?;
     first.findings.extend(notes);
-    Some(Mended { inspected, bytes })
+    Some(MendedSkill { inspected, bytes })
 }
 
 /// Repairs the text of a `SKILL.md` and says what changed.
@@ -121,13 +121,13 @@ fn long_name(text: &[u8]) -> Option<(Span, String, SkillName)> {
 }
 
 /// The files of one directory, read within bounds.
-struct Folder {
+struct FolderContents {
     files: Vec<(RelPath, Bytes)>,
     /// Bytes that may still be read.
     left: u64,
 }
 
-impl Folder {
+impl FolderContents {
     fn read(&mut self, directory: &Path, above: Option<&RelPath>, depth: usize) -> io::Result<()> {
         let refuse = |what: &str| Err(io::Error::other(what.to_owned()));
         let mut entries: Vec<_> =

@@ -11,11 +11,11 @@ use skillwire_source::{
     SkillContent, scan_all,
 };
 
-use super::walk::Found;
+use super::walk::SkillDirectory;
 
 /// How a directory is opened, the same way each time.
 #[derive(Debug, Clone)]
-pub(super) struct Opening {
+pub(super) struct FolderOpener {
     /// The directory, without symbolic links.
     pub(super) directory: PathBuf,
     /// The name of the directory in findings.
@@ -25,8 +25,8 @@ pub(super) struct Opening {
     pub(super) scheme: Scheme,
 }
 
-impl Opening {
-    pub(super) fn new(found: &Found, scheme: &Scheme) -> Self {
+impl FolderOpener {
+    pub(super) fn new(found: &SkillDirectory, scheme: &Scheme) -> Self {
         let above = found.segments.len().saturating_sub(1);
         Self {
             directory: found.directory.clone(),
@@ -75,7 +75,7 @@ pub(super) fn any_file() -> SecretAllowList {
 }
 
 /// A skill that was read.
-pub(super) struct Read {
+pub(super) struct OpenedSkill {
     pub(super) entry: SkillEntry,
     /// The store from which its files are read again.
     pub(super) store: Arc<dyn FileStore>,
@@ -84,7 +84,7 @@ pub(super) struct Read {
 }
 
 /// Returns the entry of a skill that was read, its store and its headings.
-pub(super) fn listed(skill: &Skill) -> Option<Read> {
+pub(super) fn listed(skill: &Skill) -> Option<OpenedSkill> {
     let SkillContent::Files(tree) = &skill.content else { return None };
     let head = tree.file(&RelPath::skill_file())?;
     let bytes = tree.store.read(&head.path, head.size).ok()?;
@@ -105,5 +105,5 @@ pub(super) fn listed(skill: &Skill) -> Option<Read> {
     let resources = Resources::Listed(files);
     let entry = SkillEntry { uri: skill.uri.clone(), frontmatter, resources };
     let headings = skill_file::headings(&bytes);
-    Some(Read { entry, store: Arc::clone(&tree.store), headings })
+    Some(OpenedSkill { entry, store: Arc::clone(&tree.store), headings })
 }

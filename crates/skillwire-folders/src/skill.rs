@@ -9,7 +9,7 @@ use skillwire_core::{ResourceUri, Resources, SkillEntry, SkillResource};
 use skillwire_source::{FileStore, FileStoreError};
 use skillwire_trust::{Origin, Reason, Refusal, Remedy, SkillId, VerifiedFile};
 
-use super::open::Read;
+use super::open::OpenedSkill;
 
 /// A usable skill of a folder: its entry, and a way to read exactly the listed bytes.
 #[derive(Debug, Clone)]
@@ -25,8 +25,8 @@ pub struct LocalSkill {
 }
 
 impl LocalSkill {
-    pub(super) fn new(origin: &Origin, directory: &Path, read: Read) -> Self {
-        let Read { entry, store, headings } = read;
+    pub(super) fn new(origin: &Origin, directory: &Path, read: OpenedSkill) -> Self {
+        let OpenedSkill { entry, store, headings } = read;
         Self {
             id: SkillId { origin: origin.clone(), uri: entry.uri.clone() },
             handle: format!("{origin}:{}", entry.frontmatter.name()),

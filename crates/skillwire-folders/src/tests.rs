@@ -249,7 +249,7 @@ fn no_more_is_mended_than_memory_is_set_aside_for_fmt_30() {
         home.file(&format!(".agents/skills/{name}/SKILL.md"), text);
         home.file(&format!(".agents/skills/{name}/more.md"), [b'x'; 40]);
     }
-    let limits = Limits { mended: 77 + 60, ..Limits::default() };
+    let limits = SearchLimits { mended: 77 + 60, ..SearchLimits::default() };
     let discovery = discover_within(Some(home.path()), None, limits);
     assert_eq!(handles(&discovery), ["local:a"]);
     assert_eq!(discovery.findings[1].level, Level::Error, "the other is as wrong as it ever was");
@@ -279,13 +279,13 @@ fn depth_and_number_of_directories_are_bounded_fmt_31() {
         wide.skill(&format!(".agents/skills/skill-{n:02}"));
     }
     wide.skill(".claude/skills/other");
-    let limits = Limits { directories: 11, ..Limits::default() };
+    let limits = SearchLimits { directories: 11, ..SearchLimits::default() };
     let discovery = discover_within(Some(wide.path()), None, limits);
     let mut expected: Vec<_> = (0..10).map(|n| format!("local:skill-{n:02}")).collect();
     expected.push("local:other".to_owned());
     assert_eq!(handles(&discovery), expected, "the first ones, and other folders all the same");
     assert_eq!(codes(&discovery), ["too-many-files"]);
-    let limits = Limits { bytes: 100, ..Limits::default() };
+    let limits = SearchLimits { bytes: 100, ..SearchLimits::default() };
     let discovery = discover_within(Some(wide.path()), None, limits);
     assert_eq!(discovery.skills.len(), 2);
     assert_eq!(codes(&discovery), ["too-many-bytes"]);

@@ -9,14 +9,14 @@ use std::{
 
 use skillwire_core::{Code, Finding, SKILL_FILE, is_ignored};
 
-use super::Limits;
+use super::SearchLimits;
 
 /// The most entries of one directory; a larger one is not searched.
 const MAX_ENTRIES: usize = 10_000;
 
 /// A directory that has a `SKILL.md`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct SkillDirectory {
     /// The path, without symbolic links.
     pub(super) directory: PathBuf,
     /// The names on the way from the base, as they were found.
@@ -24,14 +24,14 @@ pub(super) struct Found {
 }
 
 /// Searches the folders of one base, a project or the user's home, for skill directories.
-pub(super) struct Walk<'a> {
+pub(super) struct SkillWalk<'a> {
     /// The base without symbolic links; links that lead outside are not followed.
     base: &'a Path,
-    limits: Limits,
+    limits: SearchLimits,
     /// Directories that may still be visited in the current folder.
     left: usize,
     seen: BTreeSet<PathBuf>,
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<SkillDirectory>,
     /// The directories that links lead to, without symbolic links.
     pub(super) behind_links: BTreeSet<PathBuf>,
     pub(super) findings: Vec<Finding>,
@@ -39,8 +39,8 @@ pub(super) struct Walk<'a> {
     pub(super) is_cut: bool,
 }
 
-impl<'a> Walk<'a> {
-    pub(super) fn new(base: &'a Path, limits: Limits) -> Self {
+impl<'a> SkillWalk<'a> {
+    pub(super) fn new(base: &'a Path, limits: SearchLimits) -> Self {
         Self {
             base,
             limits,
@@ -102,7 +102,7 @@ impl<'a> Walk<'a> {
         self.left = left;
         if fs::symlink_metadata(directory.join(SKILL_FILE)).is_ok() {
             let (directory, segments) = (directory.to_owned(), segments.to_vec());
-            self.found.push(Found { directory, segments });
+            self.found.push(SkillDirectory { directory, segments });
             return true;
         }
         self.names(directory, segments).into_iter().all(|name| {

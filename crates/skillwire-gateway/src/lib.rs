@@ -36,9 +36,9 @@ mod passing_on;
 #[cfg(feature = "bridge")]
 pub use self::bridge::{
     Bridge,
-    options::BridgeOptions,
+    card_notes::{BridgeExtras, CardNotes},
+    options::{ApprovalCommand, BridgeOptions, WantedApproval},
     script_runner::{BridgeScript, BridgeScripts, ScriptFailure, ScriptReport, ScriptResult},
-    shell,
 };
 pub use self::{
     followed::{

@@ -59,6 +59,17 @@ impl<'a> GitRunner<'a> {
         input: Vec<u8>,
         most: u64,
     ) -> Result<Vec<u8>, GitError> {
+        Ok(self.run_heard(arguments, input, most).await?.0)
+    }
+
+    /// Runs a command as [`run`](Self::run) does, and also returns the end of what it wrote to standard
+    /// error.
+    pub(crate) async fn run_heard(
+        &self,
+        arguments: &[&str],
+        input: Vec<u8>,
+        most: u64,
+    ) -> Result<(Vec<u8>, String), GitError> {
         let name = (*arguments.first().unwrap_or(&"")).to_owned();
         let mut child = self.command(arguments).spawn().map_err(GitError::NotStarted)?;
         let (stdin, stdout, stderr) =
@@ -91,7 +102,11 @@ impl<'a> GitRunner<'a> {
         };
         let status = timeout_at(deadline, child.wait()).await.map_err(|_| too_slow())?;
         let status = status.map_err(GitError::io("Waiting for `git`"))?;
-        if status.success() { Ok(output) } else { Err(GitError::Failed { command: name, said }) }
+        if status.success() {
+            Ok((output, said))
+        } else {
+            Err(GitError::Failed { command: name, said })
+        }
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

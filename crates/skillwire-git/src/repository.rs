@@ -20,6 +20,9 @@ const LARGE_FILE_BEGINNING: &[u8] = b"version https://git-lfs.github.com/spec/";
 /// The most bytes of a listing of a tree, for each file.
 const TREE_LINE_BYTES: u64 = 4_096;
 
+/// How many `SKILL.md` are fetched at once; together they have the bound of one skill.
+const HEADS_AT_ONCE: usize = 100;
+
 /// The longest path that a link may hold.
 const MAX_LINK_BYTES: usize = 4_096;
 
@@ -31,9 +34,14 @@ pub type SkillFiles = Vec<(RelPath, Bytes)>;
 pub struct GitRepository {
     folder: TempDir,
     options: GitOptions,
+    reference: GitRef,
     commit: CommitId,
     entries: Vec<TreeEntry>,
+    redirected_to: Option<String>,
 }
+
+/// How `git` begins the line that says that a server sent it to another address.
+const REDIRECTED: &str = "warning: redirecting to ";
 
 impl GitRepository {
     /// Fetches a commit with its tree, and no file yet if the server can leave them out.
@@ -61,11 +69,18 @@ impl GitRepository {
         let mut remote = words("config remote.origin.url");
         remote.push(url.as_str().to_owned());
         quiet(remote).await?;
-        let mut fetch = words(
-            "fetch --quiet --depth=1 --no-tags --no-recurse-submodules --filter=blob:none origin",
-        );
-        fetch.push(reference.as_str().to_owned());
-        quiet(fetch).await?;
+        // Without `--quiet`, which would also leave out that the server redirects.
+        let fetch = [
+            "fetch",
+            "--depth=1",
+            "--no-tags",
+            "--no-recurse-submodules",
+            "--filter=blob:none",
+            "origin",
+            reference.as_str(),
+        ];
+        let (_, said) = git.run_heard(&fetch, Vec::new(), TREE_LINE_BYTES).await?;
+        let redirected_to = redirection(&said);
         let commit =
             quiet(words("rev-parse --verify --end-of-options FETCH_HEAD^{commit}")).await?;
         let commit = std::str::from_utf8(&commit).ok().and_then(|id| CommitId::parse(id.trim()));
@@ -79,7 +94,62 @@ impl GitRepository {
             )
             .await?;
         let entries = tree::parse(&listing, most)?;
-        Ok(Self { folder, options, commit, entries })
+        let reference = reference.clone();
+        Ok(Self { folder, options, reference, commit, entries, redirected_to })
+    }
+
+    /// Returns the address that the server sent `git` to, if that is another than was asked for: the
+    /// repository was renamed, or is now of another owner.
+    pub fn redirected_to(&self) -> Option<&str> {
+        self.redirected_to.as_deref()
+    }
+
+    /// Asks the server whether the ref is the name of a tag.
+    pub async fn is_tag(&self) -> Result<bool, GitError> {
+        let tag = format!("refs/tags/{}", self.reference);
+        let git = GitRunner::new(self.folder.path(), &self.options);
+        let listed = git
+            .run(&["ls-remote", "--tags", "--refs", "origin", &tag], Vec::new(), TREE_LINE_BYTES)
+            .await?;
+        Ok(!listed.is_empty())
+    }
+
+    /// Tells whether an earlier commit is part of the history of this one. If it is not, the history was
+    /// rewritten, or the address leads to another repository.
+    ///
+    /// This fetches all commits, but none of their trees and files if the server can leave them out.
+    #[tracing::instrument(skip_all, fields(commit = %self.commit, %earlier))]
+    pub async fn descends_from(&self, earlier: &CommitId) -> Result<bool, GitError> {
+        let git = GitRunner::new(self.folder.path(), &self.options);
+        let run = async |arguments: &[&str]| git.run(arguments, Vec::new(), TREE_LINE_BYTES).await;
+        let shallow = run(&["rev-parse", "--is-shallow-repository"]).await?;
+        if shallow.starts_with(b"true") {
+            let fetch = [
+                "fetch",
+                "--quiet",
+                "--unshallow",
+                "--no-tags",
+                "--no-recurse-submodules",
+                "--filter=tree:0",
+                "origin",
+                self.reference.as_str(),
+            ];
+            run(&fetch).await?;
+        }
+        // The empty address keeps `git` from asking the server for a commit that is not there.
+        let ancestor = [
+            "-c",
+            "remote.origin.url=",
+            "merge-base",
+            "--is-ancestor",
+            earlier.as_str(),
+            self.commit.as_str(),
+        ];
+        match run(&ancestor).await {
+            Ok(_) => Ok(true),
+            Err(GitError::Failed { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns the commit that the ref named.
@@ -138,6 +208,41 @@ impl GitRepository {
             files.push((path.clone(), bytes));
         }
         Ok(files)
+    }
+
+    /// Fetches the `SKILL.md` of every folder that [`skill_folders`](Self::skill_folders) returns, and no
+    /// other file. One that is a link is left out: only reading the whole skill tells where it leads.
+    #[tracing::instrument(skip_all, fields(commit = %self.commit))]
+    pub async fn read_skill_heads(&self) -> Result<BTreeMap<String, Bytes>, GitError> {
+        let mut objects = BTreeMap::new();
+        for folder in self.skill_folders() {
+            let path = if folder.is_empty() {
+                SKILL_FILE.to_owned()
+            } else {
+                format!("{folder}/{SKILL_FILE}")
+            };
+            let is_head = |entry: &&TreeEntry| entry.path == path && entry.kind == TreeKind::File;
+            if let Some(entry) = self.entries.iter().find(is_head) {
+                objects.insert(folder, entry.object.as_str());
+            }
+        }
+        let folders: Vec<(&String, &&str)> = objects.iter().collect();
+        let mut heads = BTreeMap::new();
+        for part in folders.chunks(HEADS_AT_ONCE) {
+            let wanted = part.iter().map(|(_, object)| **object).collect();
+            let blobs = self.blobs(&wanted, "").await?;
+            for (folder, object) in part {
+                let bytes = blobs.get(**object).cloned();
+                heads.insert((*folder).clone(), bytes.ok_or(GitError::Unexpected("cat-file"))?);
+            }
+        }
+        Ok(heads)
+    }
+
+    /// Returns the files of the skill in a folder that their owner may run.
+    pub fn executable_files(&self, folder: &str) -> BTreeSet<RelPath> {
+        let entries = self.entries_of(folder).unwrap_or_default();
+        entries.into_iter().filter(|(_, entry)| entry.executable).map(|(path, _)| path).collect()
     }
 
     /// The entries below a folder, by their path below it.
@@ -206,6 +311,12 @@ impl GitRepository {
         };
         objects(output.into())
     }
+}
+
+/// Finds the address in what `git` said while it fetched.
+fn redirection(said: &str) -> Option<String> {
+    let (_, rest) = said.split_once(REDIRECTED)?;
+    rest.split_whitespace().next().map(|url| url.trim_end_matches('/').to_owned())
 }
 
 fn too_many_bytes(repository: &GitRepository, folder: &str) -> GitError {

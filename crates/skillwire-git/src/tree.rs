@@ -6,6 +6,8 @@ use crate::error::GitError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TreeEntry {
     pub(crate) kind: TreeKind,
+    /// Whether the owner may run the file.
+    pub(crate) executable: bool,
     /// The id of its bytes.
     pub(crate) object: String,
     /// Its path from the root of the repository.
@@ -50,7 +52,8 @@ fn entry(line: &[u8]) -> Result<TreeEntry, GitError> {
     };
     let shown = || String::from_utf8_lossy(path).escape_debug().to_string();
     let path = std::str::from_utf8(path).map_err(|_| GitError::Name(shown()))?;
-    Ok(TreeEntry { kind, object: object.to_owned(), path: path.to_owned() })
+    let executable = mode == "100755";
+    Ok(TreeEntry { kind, executable, object: object.to_owned(), path: path.to_owned() })
 }
 
 #[cfg(test)]
@@ -68,6 +71,8 @@ mod tests {
         let entries = parse(text.as_bytes(), 10).unwrap();
         let kinds: Vec<_> = entries.iter().map(|entry| entry.kind).collect();
         assert_eq!(kinds, [File, File, Link, Submodule]);
+        let executable: Vec<_> = entries.iter().map(|entry| entry.executable).collect();
+        assert_eq!(executable, [false, true, false, false]);
         assert_eq!(entries[0].path, "a b.md");
         assert!(matches!(parse(text.as_bytes(), 3), Err(GitError::TooLarge { .. })));
         assert!(matches!(parse(b"100644 blob x\t\xff\0", 3), Err(GitError::Name(_))));

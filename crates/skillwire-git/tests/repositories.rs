@@ -3,7 +3,10 @@
 
 use std::{fs, path::Path, process::Command};
 
-use skillwire_git::{GitError, GitLimits, GitOptions, GitRef, GitRepository, GitUrl, SkillFiles};
+use skillwire_core::RelPath;
+use skillwire_git::{
+    CommitId, GitError, GitLimits, GitOptions, GitRef, GitRepository, GitUrl, SkillFiles,
+};
 use tempfile::TempDir;
 
 const SKILL: &str = "---\nname: refunds\ndescription: Use when a customer wants money back.\n---\n";
@@ -82,6 +85,9 @@ async fn a_skill_is_read_at_a_ref_with_its_commit() {
     }
     let head = GitRepository::fetch(&repository.url(), &GitRef::head(), options()).await.unwrap();
     assert_eq!(head.skill_folders(), ["second", "skills/refunds"]);
+    let heads = head.read_skill_heads().await.unwrap();
+    assert_eq!(heads.keys().collect::<Vec<_>>(), ["second", "skills/refunds"]);
+    assert!(heads.values().all(|bytes| bytes == SKILL));
     let missing = head.read_skill("other").await.unwrap_err();
     assert!(matches!(missing, GitError::NoSkill(_)), "{missing}");
 }
@@ -167,4 +173,34 @@ async fn local_addresses_are_refused_unless_allowed_and_errors_say_what_git_said
     let options = options().program(absent);
     let refused = GitRepository::fetch(&repository.url(), &GitRef::head(), options).await;
     assert!(matches!(refused, Err(GitError::NotStarted(_))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_rewritten_history_and_another_repository_are_told_from_new_commits() {
+    let repository = Repository::new();
+    repository.write("a/SKILL.md", SKILL).write("a/run.sh", "#!/bin/sh\n");
+    repository.git(&["add", "--all"]);
+    repository.git(&["update-index", "--chmod=+x", "a/run.sh"]);
+    repository.git(&["commit", "--quiet", "--message=x"]);
+    let first = CommitId::parse(&repository.git(&["rev-parse", "HEAD"])).unwrap();
+    repository.git(&["tag", "v1"]);
+    let alone = repository.fetch("main").await.unwrap();
+    assert!(alone.descends_from(&first).await.unwrap(), "a commit is part of its own history");
+    repository.write("a/b.txt", "b");
+    repository.git(&["add", "a/b.txt"]);
+    repository.git(&["commit", "--quiet", "--message=x"]);
+    let fetched = repository.fetch("main").await.unwrap();
+    let names: Vec<_> = fetched.executable_files("a").into_iter().collect();
+    assert_eq!(names, [RelPath::parse("run.sh").unwrap()]);
+    assert!(fetched.descends_from(&first).await.unwrap());
+    assert!(!fetched.is_tag().await.unwrap());
+    assert!(repository.fetch("v1").await.unwrap().is_tag().await.unwrap());
+    repository.git(&["checkout", "--quiet", "--orphan", "other"]);
+    repository.write("a/b.txt", "c");
+    repository.commit();
+    repository.git(&["branch", "--quiet", "--force", "main", "other"]);
+    let rewritten = repository.fetch("main").await.unwrap();
+    assert!(!rewritten.descends_from(&first).await.unwrap());
+    let nowhere = CommitId::parse(&"0".repeat(40)).unwrap();
+    assert!(!rewritten.descends_from(&nowhere).await.unwrap());
 }

@@ -51,7 +51,7 @@ pub use skillwire_trust::{
 pub use self::{
     host::{
         DirectoryChild, Discovered, ExportedFile, FileComparison, FreshEntry, FreshListing, Host,
-        HostBuilder, Inspected, Loaded, Relay, ResourceContent, SkillDecision,
+        HostBuilder, Inspected, Loaded, Relay, ResourceContent, SkillDecision, UndoableDecision,
     },
     remote::{Listing, OriginAddress},
     window::{Child, DynamicContent, FileContent, FileForModel, FirstSeen, ToolCall, Window},

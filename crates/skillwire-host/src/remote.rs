@@ -28,7 +28,7 @@ use skillwire_trust::{
 };
 use tokio::time::{Instant, timeout_at};
 
-pub(crate) use self::listing::{Collecting, Trouble};
+pub(crate) use self::listing::{ListingInProgress, NoListing};
 use self::named::NamedEntries;
 pub use self::{address::OriginAddress, listing::Listing};
 use crate::{
@@ -42,7 +42,7 @@ const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(100), Duration::from_
 /// How long after its deadline a listing may still return the pages it has.
 const DEADLINE_GRACE: Duration = Duration::from_millis(250);
 
-struct Held {
+struct HeldListing {
     listing: Arc<Listing>,
     fresh_until: Duration,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Remote {
     lister: tokio::sync::Mutex<()>,
     /// The last listing. The lock is never held across a request, so that building a context from
     /// the last listing does not wait for a slow server.
-    listing: Mutex<Option<Held>>,
+    listing: Mutex<Option<HeldListing>>,
     named: NamedEntries,
     spent: AtomicU64,
 }
@@ -228,7 +228,7 @@ impl Remote {
         self.named.clear();
         let listing = Arc::new(listing);
         let fresh_until = self.clock.elapsed() + lifetime;
-        *self.held() = Some(Held { listing: Arc::clone(&listing), fresh_until });
+        *self.held() = Some(HeldListing { listing: Arc::clone(&listing), fresh_until });
         Ok(listing)
     }
 
@@ -269,7 +269,7 @@ impl Remote {
         fresh.map(|held| Arc::clone(&held.listing))
     }
 
-    fn held(&self) -> MutexGuard<'_, Option<Held>> {
+    fn held(&self) -> MutexGuard<'_, Option<HeldListing>> {
         self.listing.lock()
     }
 
@@ -429,7 +429,7 @@ impl SkillServer for Remote {
 }
 
 impl ListReleased for Remote {
-    async fn list_released(&self, deadline: Instant) -> Result<(Listing, Duration), Trouble> {
+    async fn list_released(&self, deadline: Instant) -> Result<(Listing, Duration), NoListing> {
         let client = self.client().await?;
         self.fetch_listing(&client, deadline).await
     }

@@ -22,6 +22,7 @@ mod folder;
 mod logins;
 mod records;
 mod servers;
+mod state_file;
 mod time;
 
 pub use self::{
@@ -32,4 +33,5 @@ pub use self::{
     logins::Logins,
     records::FileRecords,
     servers::{Configured, Imported, ServerProblem, Servers, import},
+    state_file::StateFile,
 };

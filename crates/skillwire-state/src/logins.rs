@@ -12,7 +12,7 @@ use skillwire_trust::{ServerLabel, StoreError};
 
 use super::{
     encoding::encode,
-    folder::{Fault, Folder, Locked},
+    folder::{Folder, HeldLock, PathError},
 };
 
 /// The largest file that is read; tokens have a few thousand bytes.
@@ -39,7 +39,7 @@ impl Logins {
         let login = String::from_utf8(bytes).ok().and_then(|text| read(&text));
         let unreadable = || {
             let problem = "cannot be read; a new login replaces it";
-            StoreError::from(Fault::new(self.folder.join(&name), problem))
+            StoreError::from(PathError::new(self.folder.join(&name), problem))
         };
         login.map(Some).ok_or_else(unreadable)
     }
@@ -82,7 +82,7 @@ impl LoginStore for Logins {
 struct LockedFile {
     logins: Logins,
     label: ServerLabel,
-    _locked: Locked,
+    _locked: HeldLock,
 }
 
 impl LockedLogin for LockedFile {

@@ -15,6 +15,7 @@ use crate::{
     origin::{Origin, SkillId},
     record::Record,
     refusal::Refusal,
+    signed_decision::SignedDecision,
     standing::Standing,
 };
 
@@ -29,7 +30,7 @@ pub enum ApprovedBy {
     Folder,
     /// The user, for one load.
     Once,
-    /// A signer that the user's rules trust instead of a question, for this content.
+    /// A signer that the user trusts instead of a question, for this content.
     Signer,
 }
 
@@ -71,7 +72,7 @@ impl ApprovedSkill {
                 let approval = record.and_then(|record| record.approval.as_ref());
                 let channel = approval.and_then(|approval| approval.channel);
                 let by = match listed.id().origin {
-                    Origin::Server(_) if channel == Some(DecisionChannel::Signature) => {
+                    Origin::Server(_) if channel.is_some_and(DecisionChannel::is_signed) => {
                         ApprovedBy::Signer
                     }
                     Origin::Server(_) => ApprovedBy::User,
@@ -82,6 +83,14 @@ impl ApprovedSkill {
         }
     }
 
+    /// Takes the approval of the next load out of a record, if it is one of the skill as it is listed.
+    pub fn by_next_load(listed: &ListedSkill, record: &mut Record) -> Option<Self> {
+        let content = listed.content()?.fingerprint();
+        let is_open = !record.disabled && record.declined != Some(content);
+        let next = record.next_load.take_if(|next| is_open && next.content == content)?;
+        Some(Self::new(listed.clone(), next.grants, ApprovedBy::Once))
+    }
+
     /// Returns the skill if a lock file lists its content.
     pub fn by_lock(listed: &ListedSkill, lock: &LockFile) -> Result<Self, LockMismatch> {
         if listed.integrity().is_first_seen() {
@@ -90,6 +99,13 @@ impl ApprovedSkill {
         let content = listed.content().ok_or(LockMismatch::NoDigests)?;
         let grants = lock.allows(listed.id(), &content)?;
         Ok(Self::new(listed.clone(), grants, ApprovedBy::Lock))
+    }
+
+    /// Returns the skill for loading alone, if a lock file trusts the key of this decision about its
+    /// content. A decision never approves a skill without digests.
+    pub fn by_locked_key(listed: &ListedSkill, _decision: &SignedDecision) -> Option<Self> {
+        let is_bound = listed.integrity() == Integrity::Manifest;
+        is_bound.then(|| Self::new(listed.clone(), Grants::load_only(), ApprovedBy::Lock))
     }
 
     /// Returns the id of the skill.

@@ -11,23 +11,35 @@ pub enum DecisionChannel {
     Terminal,
     /// A client answered a form.
     Form,
+    /// The user answered in the page of this program.
+    Page,
     /// A flag or a program decided; the user was asked nothing.
     Unattended,
     /// A signer decided that the user's rules trust instead of a question.
     Signature,
+    /// The server's signed decision counted, by a key that the user trusts instead of a question.
+    Decision,
 }
 
 impl DecisionChannel {
     /// Every channel.
-    pub const ALL: [Self; 4] = [Self::Terminal, Self::Form, Self::Unattended, Self::Signature];
+    pub const ALL: [Self; 6] =
+        [Self::Terminal, Self::Form, Self::Page, Self::Unattended, Self::Signature, Self::Decision];
+
+    /// Tells whether a signer decided, and not the user or a program of theirs.
+    pub fn is_signed(self) -> bool {
+        matches!(self, Self::Signature | Self::Decision)
+    }
 
     /// Returns the word that records and JSON output use; it never changes.
     pub fn code(self) -> &'static str {
         match self {
             Self::Terminal => "terminal",
             Self::Form => "form",
+            Self::Page => "page",
             Self::Unattended => "unattended",
             Self::Signature => "signature",
+            Self::Decision => "decision",
         }
     }
 
@@ -41,8 +53,10 @@ impl DecisionChannel {
         match self {
             Self::Terminal => "at a terminal",
             Self::Form => "in a form",
+            Self::Page => "in the page",
             Self::Unattended => "unattended",
             Self::Signature => "by a signature",
+            Self::Decision => "by a signed decision",
         }
     }
 
@@ -51,8 +65,10 @@ impl DecisionChannel {
         match self {
             Self::Terminal => "",
             Self::Form => " in a form",
+            Self::Page => " in the page",
             Self::Unattended => ", unattended",
             Self::Signature => " by a signature",
+            Self::Decision => " by a signed decision",
         }
     }
 }

@@ -167,6 +167,20 @@ impl KnownSkill {
         }
     }
 
+    /// Returns the skill as a relay passes it on; none if its server has to be asked for it first.
+    ///
+    /// An older server whose listing has the frontmatter need not be asked: the skill is passed on
+    /// without digests.
+    pub fn passed_on(&self) -> Option<ListedSkill> {
+        match self {
+            Self::Listed(listed) => Some(listed.clone()),
+            Self::Unread(unread) if unread.offer().dialect.lists_frontmatter() => {
+                Some(unread.passed_on())
+            }
+            Self::Unread(_) | Self::Contradicted(_) => None,
+        }
+    }
+
     /// Returns the skill if its entry can be used as it is.
     pub fn certain(&self) -> Result<&ListedSkill, Refusal> {
         match self {

@@ -18,12 +18,14 @@ mod approval_card;
 mod approved;
 mod audit;
 mod cache;
+mod catalogue_format;
 mod clock;
 mod decision_channel;
 mod dialect_memory;
 pub mod flags;
 mod grants;
 mod handle;
+mod handle_pattern;
 mod integrity;
 mod known;
 mod label;
@@ -43,6 +45,7 @@ mod remedy;
 mod review;
 mod run_grants;
 mod signature;
+mod signed_decision;
 mod standing;
 mod subject;
 #[cfg(any(test, feature = "testing"))]
@@ -59,11 +62,13 @@ pub use self::{
     approved::{ApprovedBy, ApprovedSkill},
     audit::{Action, Audit, Decision, Event, LoggedContent, NoAudit},
     cache::{Cache, NoCache},
+    catalogue_format::{CatalogueFormat, CatalogueItem, CatalogueOptions},
     clock::{Clock, SystemClock},
     decision_channel::DecisionChannel,
     dialect_memory::{DialectMemory, KnownDialect},
     grants::{Grants, requested_tools},
     handle::Handle,
+    handle_pattern::HandlePattern,
     integrity::{ApprovalBinding, Integrity},
     known::{ContradictedSkill, KnownSkill, UnreadSkill},
     label::{InvalidLabel, ServerLabel},
@@ -75,7 +80,7 @@ pub use self::{
     origin::{Origin, SkillId},
     policy::{Budgets, DynamicPolicy, Policy},
     prompt::{Answer, NoPrompter, Prompter, Question},
-    record::{Approval, Record, RecordStore, StoreError},
+    record::{Approval, NextLoad, Record, RecordStore, StoreError},
     refusal::{Reason, Refusal, RefusalClass},
     registry::{Registry, RegistryItem},
     remedy::Remedy,
@@ -85,6 +90,7 @@ pub use self::{
         VariableName, WiderThanGranted,
     },
     signature::{SignatureCheck, SignatureRule, SignatureRules, Voucher},
+    signed_decision::{DecisionCheck, DecisionKeys, SignedDecision},
     standing::Standing,
     subject::Subject,
     verified::{VerifiedFile, check_frontmatter},

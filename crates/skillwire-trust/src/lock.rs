@@ -4,7 +4,11 @@ use std::{collections::BTreeMap, fmt};
 
 use skillwire_core::{ContentSet, Digest, SkillResource, fingerprint};
 
-use crate::{grants::Grants, origin::SkillId};
+use crate::{
+    grants::Grants,
+    label::ServerLabel,
+    origin::{Origin, SkillId},
+};
 
 mod read;
 #[cfg(test)]
@@ -14,19 +18,23 @@ mod write;
 /// Skills whose exact content may be loaded without asking the user, with their grants.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LockFile {
-    skills: BTreeMap<SkillId, Locked>,
+    /// The addresses of the servers that skills come from, by label.
+    servers: BTreeMap<String, String>,
+    skills: BTreeMap<SkillId, LockedSkill>,
+    /// Public keys whose signed decisions about skills of a server count.
+    trust_keys: BTreeMap<ServerLabel, Vec<String>>,
 }
 
 /// The content of one locked skill, as digests, and its grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Locked {
+struct LockedSkill {
     /// The files, in URI order.
     files: Vec<SkillResource>,
     frontmatter: Digest,
     grants: Grants,
 }
 
-impl Locked {
+impl LockedSkill {
     fn fingerprint(&self, id: &SkillId) -> Digest {
         fingerprint(&id.uri, &self.files, &self.frontmatter)
     }
@@ -69,7 +77,7 @@ impl LockFile {
             return false;
         }
         let (files, frontmatter) = (content.files().to_vec(), content.frontmatter_digest());
-        self.skills.insert(id.clone(), Locked { files, frontmatter, grants });
+        self.skills.insert(id.clone(), LockedSkill { files, frontmatter, grants });
         true
     }
 
@@ -78,9 +86,81 @@ impl LockFile {
         self.skills.remove(id).is_some()
     }
 
+    /// Notes the address of a server, by which another user finds the server whatever its label is there.
+    pub fn set_server(&mut self, label: &ServerLabel, address: impl Into<String>) {
+        self.servers.insert(label.to_string(), address.into());
+    }
+
+    /// Returns the labels of servers that this lock file was written with, and their addresses.
+    pub fn servers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.servers.iter().map(|(label, address)| (label.as_str(), address.as_str()))
+    }
+
+    /// Returns the same lock for a user who calls servers otherwise: `own` gives the user's label of an
+    /// address. Skills of a server that the user does not have keep the label, if it is free there, and
+    /// are left out otherwise: the label means another server.
+    #[must_use]
+    pub fn relabelled(
+        self,
+        own: impl Fn(&str) -> Option<ServerLabel>,
+        is_taken: impl Fn(&str) -> bool,
+    ) -> Self {
+        let mut result = Self::default();
+        let mut labels = BTreeMap::new();
+        for (label, address) in self.servers {
+            let new = match own(&address) {
+                Some(own) => Some(own.to_string()),
+                None => (!is_taken(&label)).then(|| label.clone()),
+            };
+            if let Some(new) = &new {
+                result.servers.insert(new.clone(), address);
+            }
+            labels.insert(label, new);
+        }
+        // A label without an address stays as it is.
+        let relabel = |label: &ServerLabel| match labels.get(label.as_str()) {
+            None => Some(label.clone()),
+            Some(new) => new.as_deref().and_then(|new| ServerLabel::parse(new).ok()),
+        };
+        for (mut id, locked) in self.skills {
+            if let Origin::Server(label) = &id.origin {
+                let Some(new) = relabel(label) else { continue };
+                id.origin = Origin::Server(new);
+            }
+            result.skills.insert(id, locked);
+        }
+        let keys = self.trust_keys.into_iter();
+        result.trust_keys =
+            keys.filter_map(|(label, keys)| Some((relabel(&label)?, keys))).collect();
+        result
+    }
+
+    /// Tells whether both lock the same skills with the same grants and trust the same keys, whatever
+    /// addresses they know.
+    pub fn has_skills_of(&self, other: &Self) -> bool {
+        self.skills == other.skills && self.trust_keys == other.trust_keys
+    }
+
+    /// The version of the format that this file needs.
+    fn version(&self) -> u32 {
+        let newer = !self.servers.is_empty() || !self.trust_keys.is_empty();
+        read::VERSIONS[usize::from(newer)]
+    }
+
     /// Returns the locked skills, with the fingerprints of their content.
     pub fn skills(&self) -> impl Iterator<Item = (&SkillId, Digest)> {
         self.skills.iter().map(|(id, locked)| (id, locked.fingerprint(id)))
+    }
+
+    /// Trusts these public keys, as the user wrote them, for decisions about skills of a server that
+    /// the lock does not list.
+    pub fn trust(&mut self, server: ServerLabel, keys: Vec<String>) {
+        self.trust_keys.insert(server, keys);
+    }
+
+    /// Returns the public keys whose signed decisions count, by server.
+    pub fn trust_keys(&self) -> &BTreeMap<ServerLabel, Vec<String>> {
+        &self.trust_keys
     }
 
     /// Returns the grants of a skill, if this is the content that was locked for it.

@@ -64,11 +64,11 @@ impl RecordStore for MemoryRecords {
 #[derive(Debug)]
 pub struct MemoryCache {
     bound: u64,
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptBytes>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptBytes {
     files: BTreeMap<(SkillId, Digest), Bytes>,
     order: VecDeque<(SkillId, Digest)>,
     bytes: u64,
@@ -88,7 +88,7 @@ impl MemoryCache {
     }
 }
 
-impl Kept {
+impl KeptBytes {
     fn remove_if(&mut self, unwanted: impl Fn(&(SkillId, Digest)) -> bool) -> usize {
         let before = self.order.len();
         for key in self.order.iter().filter(|key| unwanted(key)) {

@@ -23,6 +23,8 @@ pub struct Record {
     pub declined: Option<Digest>,
     /// Whether the user switched the skill off.
     pub disabled: bool,
+    /// The approval of the next load, which is taken out when the skill is loaded.
+    pub next_load: Option<NextLoad>,
     /// How often an approval of the skill was withdrawn. An answer to a question from before the
     /// last time does not count.
     pub revocations: u64,
@@ -39,6 +41,7 @@ impl Record {
             approval: None,
             declined: None,
             disabled: false,
+            next_load: None,
             revocations: 0,
             asked: Vec::new(),
         }
@@ -63,6 +66,17 @@ pub struct Approval {
     pub binding: ApprovalBinding,
     /// The trusted signer that vouched for the content when it was approved.
     pub voucher: Option<Voucher>,
+}
+
+/// An approval that is good for the next load, whenever that is, and for none after it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NextLoad {
+    /// The digest of the approved content.
+    pub content: Digest,
+    /// The grants besides loading.
+    pub grants: Grants,
+    /// When the user approved it.
+    pub at: SystemTime,
 }
 
 /// A store of records; a record that cannot be read is an error and never an approval.

@@ -26,7 +26,7 @@ use crate::{
     grants::Grants,
     listed::ListedSkill,
     prompt::Answer,
-    record::{Approval, Record},
+    record::{Approval, NextLoad, Record},
     refusal::{Reason, Refusal},
     signature::{SignatureCheck, Voucher},
     standing::Standing,
@@ -56,7 +56,11 @@ pub struct AnsweredReview {
     channel: DecisionChannel,
     /// The trusted signer that the card named, or that decided.
     voucher: Option<Voucher>,
+    /// Whether an answer for one load is for a load that comes later.
+    is_for_later: bool,
     undecided: Refusal,
+    /// Why the user answered so, in their words.
+    reason: Option<String>,
 }
 
 impl ApprovalReview {
@@ -144,13 +148,19 @@ impl ShownReview {
             other => other,
         };
         let voucher = card.signature.vouchers().first().cloned();
-        AnsweredReview { listed, answer, channel, voucher, undecided }
+        let (is_for_later, reason) = (false, None);
+        AnsweredReview { listed, answer, channel, voucher, is_for_later, undecided, reason }
+    }
+
+    /// Takes the answer that the next load is allowed, whenever that is, and none after it.
+    pub fn answer_for_next_load(self, grants: Grants, channel: DecisionChannel) -> AnsweredReview {
+        AnsweredReview { is_for_later: true, ..self.answer(Answer::Once(grants), channel) }
     }
 
     /// Takes the word of a trusted signer instead of an answer of the user: the skill may be loaded,
     /// and gets nothing else.
-    pub fn decided_by(self, voucher: Voucher) -> AnsweredReview {
-        let answered = self.answer(Answer::Yes(Grants::load_only()), DecisionChannel::Signature);
+    pub fn decided_by(self, voucher: Voucher, channel: DecisionChannel) -> AnsweredReview {
+        let answered = self.answer(Answer::Yes(Grants::load_only()), channel);
         AnsweredReview { voucher: Some(voucher), ..answered }
     }
 }
@@ -170,6 +180,8 @@ pub enum ReviewOutcome {
     /// The approval is good for one load and is not recorded: the user wants it so, or the skill
     /// has no digests that an approval could be bound to.
     ApprovedOnce(ApprovedSkill),
+    /// The next load is approved, and none after it.
+    ApprovedNextLoad(ApprovedSkill, Box<NextLoad>),
     /// The user declined this content.
     Declined(Option<Digest>),
     /// A form was declined. That holds until the process ends and is not recorded: many clients
@@ -195,6 +207,17 @@ impl AnsweredReview {
         self.voucher.as_ref()
     }
 
+    /// Adds why the user answered so, in their words.
+    #[must_use]
+    pub fn because(self, reason: Option<String>) -> Self {
+        Self { reason, ..self }
+    }
+
+    /// Returns why the user answered so, in their words.
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
+
     /// Tells whether the user agreed.
     pub fn is_yes(&self) -> bool {
         matches!(self.answer, Answer::Yes(_) | Answer::Once(_))
@@ -202,7 +225,7 @@ impl AnsweredReview {
 
     /// Returns the consequence of the answer, given at this time.
     pub fn outcome(self, at: SystemTime) -> ReviewOutcome {
-        let Self { listed, answer, channel, voucher, undecided } = self;
+        let Self { listed, answer, channel, voucher, is_for_later, undecided, reason: _ } = self;
         let content = listed.content();
         match answer {
             Answer::Yes(grants) => match (content, listed.binding()) {
@@ -216,10 +239,8 @@ impl AnsweredReview {
                         binding,
                         voucher,
                     };
-                    let by = match channel {
-                        DecisionChannel::Signature => ApprovedBy::Signer,
-                        _ => ApprovedBy::User,
-                    };
+                    let by =
+                        if channel.is_signed() { ApprovedBy::Signer } else { ApprovedBy::User };
                     let approved = ApprovedSkill::new(listed, grants, by);
                     ReviewOutcome::Approved(approved, Box::new(approval))
                 }
@@ -230,15 +251,26 @@ impl AnsweredReview {
                 )),
             },
             Answer::Once(grants) => {
-                ReviewOutcome::ApprovedOnce(ApprovedSkill::new(listed, grants, ApprovedBy::Once))
+                let next = content.filter(|_| is_for_later).map(|content| NextLoad {
+                    content: content.fingerprint(),
+                    grants: grants.clone(),
+                    at,
+                });
+                let approved = ApprovedSkill::new(listed, grants, ApprovedBy::Once);
+                match next {
+                    Some(next) => ReviewOutcome::ApprovedNextLoad(approved, Box::new(next)),
+                    None => ReviewOutcome::ApprovedOnce(approved),
+                }
             }
             Answer::No => {
                 let declined = content.map(|content| content.fingerprint());
                 match channel {
                     DecisionChannel::Form => ReviewOutcome::DeclinedForNow(declined),
                     DecisionChannel::Terminal
+                    | DecisionChannel::Page
                     | DecisionChannel::Unattended
-                    | DecisionChannel::Signature => ReviewOutcome::Declined(declined),
+                    | DecisionChannel::Signature
+                    | DecisionChannel::Decision => ReviewOutcome::Declined(declined),
                 }
             }
             Answer::Unavailable => ReviewOutcome::Undecided(undecided),
@@ -249,7 +281,7 @@ impl AnsweredReview {
 impl ReviewOutcome {
     /// Tells whether the outcome changes the record.
     pub fn is_remembered(&self) -> bool {
-        matches!(self, Self::Approved(..) | Self::Declined(_))
+        matches!(self, Self::Approved(..) | Self::ApprovedNextLoad(..) | Self::Declined(_))
     }
 
     /// Writes the outcome into the record of the skill.
@@ -259,9 +291,18 @@ impl ReviewOutcome {
                 record.approval = Some((**approval).clone());
                 record.declined = None;
                 record.disabled = false;
+                record.next_load = None;
                 record.asked.clear();
             }
-            Self::Declined(content) => record.declined = *content,
+            Self::ApprovedNextLoad(_, next) => {
+                record.next_load = Some((**next).clone());
+                record.declined = None;
+                record.disabled = false;
+            }
+            Self::Declined(content) => {
+                record.declined = *content;
+                record.next_load = None;
+            }
             Self::ApprovedOnce(_) | Self::DeclinedForNow(_) | Self::Undecided(_) => {}
         }
     }
@@ -415,6 +456,29 @@ mod tests {
     }
 
     #[test]
+    fn approval_of_the_next_load_is_good_for_that_content_and_one_load() {
+        let shown = ApprovalReview::of(&listed("one"), &Standing::New).show();
+        let once = shown.answer_for_next_load(Grants::load_only(), DecisionChannel::Terminal);
+        let outcome = once.outcome(SystemTime::UNIX_EPOCH);
+        assert!(outcome.is_remembered());
+        let mut record = remembered(None, &outcome);
+        assert_eq!(
+            Standing::of(&listed("one"), Some(&record)),
+            Standing::New,
+            "it is not approved"
+        );
+        assert_eq!(ApprovedSkill::by_record(&listed("one"), Some(&record)), None);
+        assert_eq!(ApprovedSkill::by_next_load(&listed("two"), &mut record), None);
+        let disabled = &mut Record { disabled: true, ..record.clone() };
+        assert_eq!(ApprovedSkill::by_next_load(&listed("one"), disabled), None);
+        let declined = &mut remembered(Some(record.clone()), &answered("one", Answer::No));
+        assert_eq!(ApprovedSkill::by_next_load(&listed("one"), declined), None);
+        let approved = ApprovedSkill::by_next_load(&listed("one"), &mut record).unwrap();
+        assert_eq!(approved.by(), ApprovedBy::Once);
+        assert_eq!(ApprovedSkill::by_next_load(&listed("one"), &mut record), None);
+    }
+
+    #[test]
     fn content_without_digests_is_approved_once_and_not_remembered() {
         let entry = json!({
             "uri": skill().uri,
@@ -442,7 +506,7 @@ mod tests {
         assert_eq!(signed(SignatureCheck::NotAsked), plain);
         let voucher = |signer: &str| {
             let trusted = Digest::of(b"key");
-            Voucher { name: "acme".into(), signer: signer.into(), trusted }
+            Voucher { name: "acme".into(), signer: signer.into(), trusted, until: None }
         };
         let one = signed(SignatureCheck::Vouched(vec![voucher("one")]));
         let two = signed(SignatureCheck::Vouched(vec![voucher("two")]));
@@ -455,8 +519,10 @@ mod tests {
         let listed = listed("one");
         let shown = ApprovalReview::of(&listed, &Standing::New).show();
         let trusted = Digest::of(b"key");
-        let voucher = Voucher { name: "acme".into(), signer: "key 1".into(), trusted };
-        let outcome = shown.decided_by(voucher.clone()).outcome(SystemTime::UNIX_EPOCH);
+        let voucher = Voucher { name: "acme".into(), signer: "key 1".into(), trusted, until: None };
+        let outcome = shown
+            .decided_by(voucher.clone(), DecisionChannel::Signature)
+            .outcome(SystemTime::UNIX_EPOCH);
         let ReviewOutcome::Approved(approved, approval) = outcome else { panic!("{outcome:?}") };
         assert_eq!((approved.by(), approved.grants()), (ApprovedBy::Signer, &Grants::load_only()));
         assert_eq!(approval.channel, Some(DecisionChannel::Signature));

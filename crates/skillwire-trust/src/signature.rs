@@ -18,6 +18,16 @@ pub struct Voucher {
     /// the user changes that, what was decided because of it is decided again.
     #[serde(skip)]
     pub trusted: Digest,
+    /// When the signer's word ends; a signature over files has no end.
+    #[serde(skip)]
+    pub until: Option<SystemTime>,
+}
+
+impl Voucher {
+    /// Tells whether the signer's word still counts.
+    pub fn holds(&self, now: SystemTime) -> bool {
+        self.until.is_none_or(|end| now < end)
+    }
 }
 
 /// The user's rule about one skill, by the names of trusted signers. Every list is one of

@@ -41,8 +41,8 @@ const IDLE: Duration = Duration::from_secs(30);
 /// The most redirects that are followed, all of them within one origin.
 const MAX_REDIRECTS: usize = 3;
 
-type Connector = HttpConnector<CheckedLookup>;
-type Pool<C> = Client<C, Full<Bytes>>;
+type CheckedConnector = HttpConnector<CheckedLookup>;
+type ConnectionPool<C> = Client<C, Full<Bytes>>;
 
 /// A request with its whole body.
 pub(crate) type HttpRequest = Request<Full<Bytes>>;
@@ -64,9 +64,9 @@ pub(crate) enum Redirects {
 pub(crate) struct HttpClient {
     destinations: Destinations,
     connect_timeout: Duration,
-    plain: OnceLock<Pool<Connector>>,
+    plain: OnceLock<ConnectionPool<CheckedConnector>>,
     #[cfg(feature = "tls")]
-    tls: OnceLock<Pool<hyper_rustls::HttpsConnector<Connector>>>,
+    tls: OnceLock<ConnectionPool<hyper_rustls::HttpsConnector<CheckedConnector>>>,
 }
 
 impl HttpClient {
@@ -130,12 +130,14 @@ impl HttpClient {
         Err(ClientError::protocol(format!("it sent more than {MAX_REDIRECTS} redirects")))
     }
 
-    fn plain(&self) -> &Pool<Connector> {
+    fn plain(&self) -> &ConnectionPool<CheckedConnector> {
         self.plain.get_or_init(|| pool(self.connector()))
     }
 
     #[cfg(feature = "tls")]
-    fn tls(&self) -> Result<&Pool<hyper_rustls::HttpsConnector<Connector>>, ClientError> {
+    fn tls(
+        &self,
+    ) -> Result<&ConnectionPool<hyper_rustls::HttpsConnector<CheckedConnector>>, ClientError> {
         if let Some(pool) = self.tls.get() {
             return Ok(pool);
         }
@@ -149,7 +151,7 @@ impl HttpClient {
         Ok(self.tls.get_or_init(|| pool(https)))
     }
 
-    fn connector(&self) -> Connector {
+    fn connector(&self) -> CheckedConnector {
         let mut connector = HttpConnector::new_with_resolver(CheckedLookup::new(self.destinations));
         connector.set_nodelay(true);
         connector.set_connect_timeout(Some(self.connect_timeout));
@@ -157,7 +159,7 @@ impl HttpClient {
     }
 }
 
-fn pool<C>(connector: C) -> Pool<C>
+fn pool<C>(connector: C) -> ConnectionPool<C>
 where
     C: hyper_util::client::legacy::connect::Connect + Clone,
 {

@@ -17,7 +17,7 @@ use rmcp::transport::auth::{AuthorizationManager, OAuthClientConfig};
 use skillwire_trust::{Reason, Refusal, Remedy, ServerLabel};
 
 pub use self::renewing::StoredLogin;
-use self::{discovery::Discovered, redirect::Redirect, tokens::Tokens};
+use self::{discovery::DiscoveredIssuer, redirect::RedirectListener, tokens::TokenResponse};
 use crate::{config::ServerUrl, endpoint::ClientOptions, login::Login, secret::Secret};
 
 /// The client name that this program registers with.
@@ -27,11 +27,11 @@ const CLIENT_NAME: &str = "Skillwire";
 pub struct PendingLogin {
     label: ServerLabel,
     server: ServerUrl,
-    discovered: Discovered,
+    discovered: DiscoveredIssuer,
     client: OAuthClientConfig,
     url: String,
     state: String,
-    redirect: Redirect,
+    redirect: RedirectListener,
 }
 
 impl fmt::Debug for PendingLogin {
@@ -50,9 +50,9 @@ pub async fn begin(
     client_id: Option<&str>,
     options: &ClientOptions,
 ) -> Result<PendingLogin, Refusal> {
-    let failed = |problem: Problem| problem.refuse(label);
+    let failed = |problem: LoginProblem| problem.refuse(label);
     let mut discovered = discovery::discover(server, options).await.map_err(failed)?;
-    let redirect = Redirect::open().await.map_err(failed)?;
+    let redirect = RedirectListener::open().await.map_err(failed)?;
     let scopes = discovered.manager.select_initial_scopes(&[]).await;
     let client = client(&mut discovered, client_id, &redirect, &scopes).await.map_err(failed)?;
     let configured = discovered.manager.configure_client(client.clone());
@@ -61,17 +61,17 @@ pub async fn begin(
     let url = discovered.manager.get_authorization_url(&wanted).await;
     let url = url.map_err(|error| failed(discovered.problem(&error)))?;
     let state = redirect::parameter(&url, "state")
-        .ok_or_else(|| failed(Problem::new("the address to log in at has no `state`")))?;
+        .ok_or_else(|| failed(LoginProblem::new("the address to log in at has no `state`")))?;
     let (label, server) = (label.clone(), server.clone());
     Ok(PendingLogin { label, server, discovered, client, url, state, redirect })
 }
 
 async fn client(
-    discovered: &mut Discovered,
+    discovered: &mut DiscoveredIssuer,
     client_id: Option<&str>,
-    redirect: &Redirect,
+    redirect: &RedirectListener,
     scopes: &[String],
-) -> Result<OAuthClientConfig, Problem> {
+) -> Result<OAuthClientConfig, LoginProblem> {
     if let Some(client_id) = client_id {
         return Ok(OAuthClientConfig::new(client_id, redirect.uri()));
     }
@@ -95,8 +95,8 @@ impl PendingLogin {
         self.tokens(patience).await.map_err(|problem| problem.refuse(&label))
     }
 
-    async fn tokens(self, patience: Duration) -> Result<Login, Problem> {
-        let late = |_| Problem::new(format!("the user did not log in within {patience:?}"));
+    async fn tokens(self, patience: Duration) -> Result<Login, LoginProblem> {
+        let late = |_| LoginProblem::new(format!("the user did not log in within {patience:?}"));
         let waited = tokio::time::timeout(patience, self.redirect.wait(&self.state)).await;
         let answer = waited.map_err(late)??;
         let manager: &AuthorizationManager = &self.discovered.manager;
@@ -108,7 +108,7 @@ impl PendingLogin {
             )
             .await;
         let exchanged = exchanged.map_err(|error| self.discovered.problem(&error))?;
-        let tokens = Tokens::read(&exchanged)?;
+        let tokens = TokenResponse::read(&exchanged)?;
         Ok(Login {
             server: self.server,
             issuer: self.discovered.issuer,
@@ -124,7 +124,7 @@ impl PendingLogin {
 
 /// Why a login failed: a clause that contains no token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Problem {
+struct LoginProblem {
     clause: String,
     hint: Option<&'static str>,
     remedy: Option<Remedy>,
@@ -132,7 +132,7 @@ struct Problem {
     ended: bool,
 }
 
-impl Problem {
+impl LoginProblem {
     fn new(clause: impl Into<String>) -> Self {
         Self { clause: clause.into(), hint: None, remedy: None, ended: false }
     }

@@ -14,7 +14,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::Problem;
+use super::LoginProblem;
 
 /// The most connections at once; browsers open some ahead of need.
 const MAX_CONNECTIONS: usize = 16;
@@ -29,22 +29,22 @@ const PATH: &str = "/callback";
 
 /// The parameters that a browser brought back.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct RedirectAnswer {
     pub(super) code: String,
     /// The issuer that the authorization server names in its answer, if it does.
     pub(super) issuer: Option<String>,
 }
 
 /// A listening port on the loopback interface.
-pub(super) struct Redirect {
+pub(super) struct RedirectListener {
     listener: TcpListener,
     uri: String,
 }
 
-impl Redirect {
+impl RedirectListener {
     /// Binds a free port.
-    pub(super) async fn open() -> Result<Self, Problem> {
-        let cannot = |error| Problem::new(format!("no port can be opened here: {error}"));
+    pub(super) async fn open() -> Result<Self, LoginProblem> {
+        let cannot = |error| LoginProblem::new(format!("no port can be opened here: {error}"));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(cannot)?;
         let port = listener.local_addr().map_err(cannot)?.port();
         Ok(Self { listener, uri: format!("http://127.0.0.1:{port}{PATH}") })
@@ -57,7 +57,7 @@ impl Redirect {
 
     /// Waits for the request that carries this state; any other request learns nothing and changes
     /// nothing.
-    pub(super) async fn wait(&self, state: &str) -> Result<Answer, Problem> {
+    pub(super) async fn wait(&self, state: &str) -> Result<RedirectAnswer, LoginProblem> {
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
@@ -77,7 +77,7 @@ impl Redirect {
 }
 
 /// Answers one request; returns its outcome once the browser has the answer.
-async fn serve(stream: TcpStream, state: String) -> Option<Result<Answer, Problem>> {
+async fn serve(stream: TcpStream, state: String) -> Option<Result<RedirectAnswer, LoginProblem>> {
     let (sender, mut receiver) = oneshot::channel();
     let sender = parking_lot::Mutex::new(Some(sender));
     let service = service_fn(|request: Request<Incoming>| {
@@ -102,14 +102,17 @@ async fn serve(stream: TcpStream, state: String) -> Option<Result<Answer, Proble
 }
 
 /// Reads the parameters of a request; returns `None` if it is not the expected redirect.
-fn outcome(request: &Request<Incoming>, state: &str) -> Option<Result<Answer, Problem>> {
+fn outcome(
+    request: &Request<Incoming>,
+    state: &str,
+) -> Option<Result<RedirectAnswer, LoginProblem>> {
     if request.method() != Method::GET || request.uri().path() != PATH {
         return None;
     }
     brought(request.uri().query()?, state)
 }
 
-fn brought(query: &str, state: &str) -> Option<Result<Answer, Problem>> {
+fn brought(query: &str, state: &str) -> Option<Result<RedirectAnswer, LoginProblem>> {
     let url = format!("http://127.0.0.1{PATH}?{query}");
     if parameter(&url, "state")? != state {
         return None;
@@ -117,10 +120,10 @@ fn brought(query: &str, state: &str) -> Option<Result<Answer, Problem>> {
     if let Some(error) = parameter(&url, "error") {
         let plain = error.len() <= 40 && error.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
         let name = if plain { format!(": `{error}`") } else { String::new() };
-        return Some(Err(Problem::new(format!("the authorization server refused{name}"))));
+        return Some(Err(LoginProblem::new(format!("the authorization server refused{name}"))));
     }
     let issuer = parameter(&url, "iss");
-    parameter(&url, "code").map(|code| Ok(Answer { code, issuer }))
+    parameter(&url, "code").map(|code| Ok(RedirectAnswer { code, issuer }))
 }
 
 /// Returns the value of a parameter if the query contains it exactly once.
@@ -135,7 +138,7 @@ pub(super) fn parameter(url: &str, name: &str) -> Option<String> {
     value.decode().to_string().ok().map(std::borrow::Cow::into_owned)
 }
 
-fn page(outcome: Option<&Result<Answer, Problem>>) -> Response<Full<Bytes>> {
+fn page(outcome: Option<&Result<RedirectAnswer, LoginProblem>>) -> Response<Full<Bytes>> {
     let (status, text) = match outcome {
         Some(Ok(_)) => (StatusCode::OK, "You can close this window and go back to the terminal.\n"),
         Some(Err(_)) => (StatusCode::OK, "The login was refused; the terminal says more.\n"),
@@ -155,7 +158,7 @@ mod tests {
     #[test]
     fn only_the_browser_with_the_state_is_heard() {
         let answer = |code: &str, issuer: Option<&str>| {
-            Some(Ok(Answer { code: code.to_owned(), issuer: issuer.map(str::to_owned) }))
+            Some(Ok(RedirectAnswer { code: code.to_owned(), issuer: issuer.map(str::to_owned) }))
         };
         assert_eq!(brought("code=c%2B1&state=s", "s"), answer("c+1", None));
         assert_eq!(

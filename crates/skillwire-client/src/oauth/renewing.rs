@@ -12,8 +12,8 @@ use rmcp::transport::auth::{
 use skillwire_trust::{ServerLabel, StoreError};
 
 use super::{
-    Problem, discovery,
-    tokens::{self, Tokens},
+    LoginProblem, discovery,
+    tokens::{self, TokenResponse},
 };
 use crate::{
     bearer::Bearer,
@@ -29,10 +29,10 @@ const MARGIN: Duration = Duration::from_secs(30);
 
 /// The stored login to one server.
 pub struct StoredLogin {
-    inner: Arc<Inner>,
+    inner: Arc<RenewingLogin>,
 }
 
-struct Inner {
+struct RenewingLogin {
     logins: Arc<dyn LoginStore>,
     label: ServerLabel,
     options: ClientOptions,
@@ -56,7 +56,7 @@ impl StoredLogin {
         Ok(login.map(|login| {
             let label = label.clone();
             let held = tokio::sync::Mutex::new(login);
-            Self { inner: Arc::new(Inner { logins, label, options, held }) }
+            Self { inner: Arc::new(RenewingLogin { logins, label, options, held }) }
         }))
     }
 
@@ -92,19 +92,19 @@ impl Bearer for StoredLogin {
     }
 }
 
-impl Inner {
-    async fn renew(&self, refused: Option<&Secret>) -> Result<Secret, Problem> {
+impl RenewingLogin {
+    async fn renew(&self, refused: Option<&Secret>) -> Result<Secret, LoginProblem> {
         let mut held = self.held.lock().await;
         let logins = Arc::clone(&self.logins);
         let label = self.label.clone();
         let locked = tokio::task::spawn_blocking(move || logins.lock(&label)).await;
         let locked = locked
-            .map_err(|_| Problem::new("the login cannot be locked"))?
+            .map_err(|_| LoginProblem::new("the login cannot be locked"))?
             .map_err(|error| unusable(&error))?;
         // Another process may have renewed the login or logged out before this one got the lock.
         let stored = locked.load().map_err(|error| unusable(&error))?;
         let stored = stored.filter(|login| login.server == held.server);
-        *held = stored.ok_or_else(|| Problem::ended("the user logged out"))?;
+        *held = stored.ok_or_else(|| LoginProblem::ended("the user logged out"))?;
         if is_good(&held, refused) {
             return Ok(held.access_token.clone());
         }
@@ -122,12 +122,13 @@ fn is_good(login: &Login, refused: Option<&Secret>) -> bool {
 }
 
 /// Gets new tokens from the issuer of the old ones, and from no other.
-async fn renewed(login: &Login, options: &ClientOptions) -> Result<Login, Problem> {
+async fn renewed(login: &Login, options: &ClientOptions) -> Result<Login, LoginProblem> {
     let refresh = login.refresh_token.as_ref();
-    let refresh = refresh.ok_or_else(|| Problem::ended("there is no token to renew it with"))?;
+    let refresh =
+        refresh.ok_or_else(|| LoginProblem::ended("there is no token to renew it with"))?;
     let mut discovered = discovery::discover(&login.server, options).await?;
     if discovered.issuer != login.issuer {
-        return Err(Problem::ended("another authorization server speaks for it now"));
+        return Err(LoginProblem::ended("another authorization server speaks for it now"));
     }
     let mut client = OAuthClientConfig::new(&login.client_id, login.server.reveal());
     client.client_secret = login.client_secret.as_ref().map(|secret| secret.reveal().to_owned());
@@ -139,7 +140,7 @@ async fn renewed(login: &Login, options: &ClientOptions) -> Result<Login, Proble
     let configured = kept.and_then(|()| discovered.manager.configure_client(client));
     configured.map_err(|error| discovered.problem(&error))?;
     let response = discovered.manager.refresh_token().await;
-    let tokens = Tokens::read(&response.map_err(|error| discovered.problem(&error))?)?;
+    let tokens = TokenResponse::read(&response.map_err(|error| discovered.problem(&error))?)?;
     Ok(Login {
         access_token: tokens.access,
         refresh_token: tokens.refresh.or_else(|| Some(refresh.clone())),
@@ -148,6 +149,6 @@ async fn renewed(login: &Login, options: &ClientOptions) -> Result<Login, Proble
     })
 }
 
-fn unusable(error: &StoreError) -> Problem {
-    Problem::new(error.to_string())
+fn unusable(error: &StoreError) -> LoginProblem {
+    LoginProblem::new(error.to_string())
 }

@@ -5,24 +5,24 @@ use std::time::{Duration, SystemTime};
 use rmcp::transport::auth::OAuthTokenResponse;
 use serde_json::{Value, json};
 
-use super::Problem;
+use super::LoginProblem;
 use crate::secret::Secret;
 
 /// The tokens of one response.
-pub(super) struct Tokens {
+pub(super) struct TokenResponse {
     pub(super) access: Secret,
     pub(super) refresh: Option<Secret>,
     pub(super) expires_at: Option<SystemTime>,
 }
 
-impl Tokens {
+impl TokenResponse {
     /// Reads bearer tokens that fit into a header.
-    pub(super) fn read(response: &OAuthTokenResponse) -> Result<Self, Problem> {
-        let unusable = || Problem::new("the authorization server gave no usable token");
+    pub(super) fn read(response: &OAuthTokenResponse) -> Result<Self, LoginProblem> {
+        let unusable = || LoginProblem::new("the authorization server gave no usable token");
         let fields = serde_json::to_value(response).map_err(|_| unusable())?;
         let text = |key: &str| fields.get(key).and_then(Value::as_str);
         if !text("token_type").is_some_and(|kind| kind.eq_ignore_ascii_case("bearer")) {
-            return Err(Problem::new("the authorization server gave no bearer token"));
+            return Err(LoginProblem::new("the authorization server gave no bearer token"));
         }
         let access = text("access_token")
             .filter(|token| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()));

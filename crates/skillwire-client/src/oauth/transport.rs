@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
 use serde::Deserialize;
 
-use super::Problem;
+use super::LoginProblem;
 use crate::{
     endpoint::Limits,
     error::ClientError,
@@ -23,17 +23,18 @@ const MAX_BYTES: usize = 256 * 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Sends requests for one login.
-pub(super) struct Transport {
+pub(super) struct OAuthTransport {
     client: HttpClient,
     destinations: Destinations,
     /// The OAuth error code of the last refusal, if it had a plain one.
     error_code: Mutex<Option<String>>,
 }
 
-impl Transport {
+impl OAuthTransport {
     /// Creates the transport for a server, whose address must be `https` or on this machine.
-    pub(super) async fn new(server: &str, connect_timeout: Duration) -> Result<Self, Problem> {
-        let uri: Uri = server.parse().map_err(|_| Problem::new("the server's URL is malformed"))?;
+    pub(super) async fn new(server: &str, connect_timeout: Duration) -> Result<Self, LoginProblem> {
+        let uri: Uri =
+            server.parse().map_err(|_| LoginProblem::new("the server's URL is malformed"))?;
         let private_network = is_on_private_network(&uri).await;
         Self::within(&uri, private_network, connect_timeout)
     }
@@ -44,11 +45,11 @@ impl Transport {
         uri: &Uri,
         private_network: bool,
         connect_timeout: Duration,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, LoginProblem> {
         let this_machine = uri.host().is_some_and(is_loopback);
         let destinations = Destinations::Confidential { this_machine, private_network };
         destinations.check(uri).map_err(|_| {
-            Problem::new("the server is not at an `https` URL")
+            LoginProblem::new("the server is not at an `https` URL")
                 .hint("A token that is sent over `http` can be read on the way.")
         })?;
         let client = HttpClient::new(destinations, connect_timeout);
@@ -81,7 +82,7 @@ impl Transport {
     }
 }
 
-impl OAuthHttpClient for Transport {
+impl OAuthHttpClient for OAuthTransport {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move { Ok(self.send(request.request).await?) })
     }
@@ -105,7 +106,7 @@ mod tests {
     #[test]
     fn a_token_is_not_sent_where_it_can_be_read_on_the_way() {
         let wait = Duration::from_secs(1);
-        let within = |server: &str| Transport::within(&server.parse().unwrap(), false, wait);
+        let within = |server: &str| OAuthTransport::within(&server.parse().unwrap(), false, wait);
         assert!(within("http://skills.example.com/mcp").is_err());
         let outside = within("https://skills.example.com/mcp").unwrap();
         assert_eq!(outside.check("https://id.example.com/token"), Ok(()));
@@ -122,7 +123,7 @@ mod tests {
             [("https://skills.example.com/mcp", false), ("https://10.0.0.2/mcp", true)]
         {
             let uri = server.parse().unwrap();
-            let transport = Transport::within(&uri, private_network, wait).unwrap();
+            let transport = OAuthTransport::within(&uri, private_network, wait).unwrap();
             assert_eq!(transport.check(address).is_ok(), private_network, "{server}");
         }
     }

@@ -24,12 +24,12 @@ use tokio::{
 };
 
 use self::{
-    pending::{Pending, Waiting},
-    process::Process,
+    pending::{PendingCalls, WaitingCaller},
+    process::ServerProcess,
 };
 use super::{
-    call::{Call, cancelled},
-    changes::{self, Changes, Subscription},
+    call::{OutgoingRequest, cancelled},
+    changes::{self, Changes, SubscriptionGuard},
     error::ClientError,
     incoming::{self, Incoming},
     task::OwnedTask,
@@ -49,14 +49,14 @@ const MAX_SKIPPED_BYTES: usize = 64 * 1024 * 1024;
 
 /// A server at the other end of two pipes.
 pub(super) struct Pipe {
-    shared: Arc<Shared>,
+    shared: Arc<PipeShared>,
     reader: OwnedTask,
     writer: OwnedTask,
-    process: Option<Process>,
+    process: Option<ServerProcess>,
 }
 
-struct Shared {
-    pending: Pending,
+struct PipeShared {
+    pending: PendingCalls,
     outgoing: mpsc::Sender<String>,
     /// Whether the server is a legacy one: only those may send requests, and the client answers
     /// only them.
@@ -67,11 +67,11 @@ impl Pipe {
     pub(super) fn new(
         input: Box<dyn AsyncRead + Send + Unpin>,
         output: Box<dyn AsyncWrite + Send + Unpin>,
-        process: Option<Process>,
+        process: Option<ServerProcess>,
     ) -> Self {
         let (outgoing, queue) = mpsc::channel(OUTGOING);
         let legacy = AtomicBool::new(false);
-        let shared = Arc::new(Shared { pending: Pending::default(), outgoing, legacy });
+        let shared = Arc::new(PipeShared { pending: PendingCalls::default(), outgoing, legacy });
         let reader = OwnedTask::spawn(read_all(input, Arc::clone(&shared)));
         let writer = OwnedTask::spawn(write_all(output, queue));
         Self { shared, reader, writer, process }
@@ -85,11 +85,11 @@ impl Pipe {
     /// Sends a request and waits for its answer; dropping the future cancels it.
     pub(super) async fn call(
         &self,
-        call: &Call,
+        call: &OutgoingRequest,
         bytes: usize,
     ) -> Result<Box<RawValue>, ClientError> {
         let (reply, answer) = oneshot::channel();
-        self.shared.pending.add(call.id, Waiting::Answer { bytes, reply })?;
+        self.shared.pending.add(call.id, WaitingCaller::Answer { bytes, reply })?;
         let mut under_way = UnderWay { shared: Arc::clone(&self.shared), id: call.id, sent: false };
         self.shared.send(call.text.clone()).await?;
         under_way.sent = call.may_be_cancelled();
@@ -97,17 +97,17 @@ impl Pipe {
     }
 
     /// Opens a modern subscription.
-    pub(super) async fn listen(&self, call: &Call) -> Result<Changes, ClientError> {
+    pub(super) async fn listen(&self, call: &OutgoingRequest) -> Result<Changes, ClientError> {
         let (sender, acknowledged) = oneshot::channel();
         let changes = changes::channel();
         let receiver = changes.subscribe();
-        let waiting = Waiting::Changes { acknowledged: Some(sender), changes };
+        let waiting = WaitingCaller::Changes { acknowledged: Some(sender), changes };
         self.shared.pending.add(call.id, waiting)?;
         let mut under_way = UnderWay { shared: Arc::clone(&self.shared), id: call.id, sent: false };
         self.shared.send(call.text.clone()).await?;
         under_way.sent = true;
         acknowledged.await.unwrap_or_else(|_| Err(ended("it was given up")))?;
-        Ok(Changes::new(receiver, Some(Subscription::new(move || drop(under_way)))))
+        Ok(Changes::new(receiver, Some(SubscriptionGuard::new(move || drop(under_way)))))
     }
 
     /// Subscribes to the changes that a legacy server announces.
@@ -122,7 +122,7 @@ impl Pipe {
 
     /// Returns the server's last output on standard error.
     pub(super) fn stderr(&self) -> String {
-        self.process.as_ref().map(Process::stderr).unwrap_or_default()
+        self.process.as_ref().map(ServerProcess::stderr).unwrap_or_default()
     }
 
     /// Returns the last lines that a server process wrote to its standard error before it ended.
@@ -147,18 +147,18 @@ impl Drop for Pipe {
     }
 }
 
-impl Shared {
+impl PipeShared {
     async fn send(&self, text: String) -> Result<(), ClientError> {
         self.outgoing.send(text).await.map_err(|_| ended("the server no longer reads"))
     }
 
-    fn line(&self, line: &[u8]) -> Heard {
+    fn line(&self, line: &[u8]) -> LineKind {
         match incoming::read(line) {
             Ok(Incoming::Answer { id: Some(id), outcome }) => {
                 self.pending.answer(&id, line.len(), outcome);
             }
             // An error without an id does not say which request it belongs to.
-            Ok(Incoming::Answer { id: None, .. }) => return Heard::Noise,
+            Ok(Incoming::Answer { id: None, .. }) => return LineKind::Noise,
             Ok(Incoming::Notification { method, params }) => {
                 self.pending.notification(&method, params, self.legacy.load(Ordering::Relaxed));
             }
@@ -171,16 +171,16 @@ impl Shared {
             }
             Err(unreadable) => {
                 if !self.pending.fail(unreadable.id.as_ref(), unreadable.problem) {
-                    return Heard::Noise;
+                    return LineKind::Noise;
                 }
             }
         }
-        Heard::Message
+        LineKind::Message
     }
 }
 
 /// The classification of a line.
-enum Heard {
+enum LineKind {
     Message,
     Noise,
 }
@@ -194,7 +194,7 @@ pub(super) fn answer_to(id: &RequestId, method: &str) -> String {
     }
 }
 
-async fn read_all(input: Box<dyn AsyncRead + Send + Unpin>, shared: Arc<Shared>) {
+async fn read_all(input: Box<dyn AsyncRead + Send + Unpin>, shared: Arc<PipeShared>) {
     let mut reader = BufReader::with_capacity(CHUNK_BYTES, input);
     let mut lines = LineAssembler::default();
     let mut noise = 0;
@@ -220,8 +220,8 @@ async fn read_all(input: Box<dyn AsyncRead + Send + Unpin>, shared: Arc<Shared>)
             }
             LineEvent::Complete if lines.line().trim_ascii().is_empty() => {}
             LineEvent::Complete => match shared.line(lines.line()) {
-                Heard::Message => noise = 0,
-                Heard::Noise => noise += 1,
+                LineKind::Message => noise = 0,
+                LineKind::Noise => noise += 1,
             },
         }
         if noise > MAX_NOISE_LINES {
@@ -251,7 +251,7 @@ async fn write_all(
 
 /// A request without an answer yet.
 struct UnderWay {
-    shared: Arc<Shared>,
+    shared: Arc<PipeShared>,
     id: u64,
     sent: bool,
 }
@@ -281,10 +281,11 @@ mod tests {
         // A request in flight when the line becomes too long fails first; the next lasts longer.
         let ended = loop {
             let (reply, answer) = oneshot::channel();
-            let failed = match pipe.shared.pending.add(1, Waiting::Answer { bytes: 1024, reply }) {
-                Ok(()) => answer.await.unwrap().unwrap_err(),
-                Err(error) => error,
-            };
+            let failed =
+                match pipe.shared.pending.add(1, WaitingCaller::Answer { bytes: 1024, reply }) {
+                    Ok(()) => answer.await.unwrap().unwrap_err(),
+                    Err(error) => error,
+                };
             if !matches!(failed, ClientError::TooLarge(_)) {
                 break failed;
             }

@@ -17,12 +17,12 @@ use crate::{
 const UNASKED_BYTES: usize = 256 * 1024;
 
 /// The outcome of a request.
-pub(super) type Outcome = Result<Box<RawValue>, ClientError>;
+pub(super) type CallResult = Result<Box<RawValue>, ClientError>;
 
 /// A caller that waits for the server.
-pub(super) enum Waiting {
+pub(super) enum WaitingCaller {
     /// Waits for an answer of at most this many bytes.
-    Answer { bytes: usize, reply: oneshot::Sender<Outcome> },
+    Answer { bytes: usize, reply: oneshot::Sender<CallResult> },
     /// Waits for changes until the server ends the subscription.
     Changes {
         acknowledged: Option<oneshot::Sender<Result<(), ClientError>>>,
@@ -30,7 +30,7 @@ pub(super) enum Waiting {
     },
 }
 
-impl Waiting {
+impl WaitingCaller {
     fn fail(self, error: ClientError) {
         match self {
             Self::Answer { reply, .. } => drop(reply.send(Err(error))),
@@ -44,23 +44,23 @@ impl Waiting {
 
 /// The callers that wait for the server, until the connection ends.
 #[derive(Default)]
-pub(super) struct Pending(Mutex<State>);
+pub(super) struct PendingCalls(Mutex<PendingState>);
 
-struct State {
-    waiting: HashMap<u64, Waiting>,
+struct PendingState {
+    waiting: HashMap<u64, WaitingCaller>,
     /// Sends a legacy server's announcements to all listeners.
     overheard: broadcast::Sender<Change>,
     ended: Option<ClientError>,
 }
 
-impl Default for State {
+impl Default for PendingState {
     fn default() -> Self {
         Self { waiting: HashMap::new(), overheard: changes::channel(), ended: None }
     }
 }
 
-impl Pending {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl PendingCalls {
+    fn lock(&self) -> MutexGuard<'_, PendingState> {
         self.0.lock()
     }
 
@@ -68,7 +68,7 @@ impl Pending {
     ///
     /// The check and the insertion happen under one lock. Otherwise [`Self::end`] could run between
     /// them, and the caller would wait forever for an answer.
-    pub(super) fn add(&self, id: u64, waiting: Waiting) -> Result<(), ClientError> {
+    pub(super) fn add(&self, id: u64, waiting: WaitingCaller) -> Result<(), ClientError> {
         let mut state = self.lock();
         if let Some(ended) = &state.ended {
             return Err(ended.clone());
@@ -86,8 +86,8 @@ impl Pending {
     pub(super) fn longest_line(&self) -> usize {
         let state = self.lock();
         let limits = state.waiting.values().map(|waiting| match waiting {
-            Waiting::Answer { bytes, .. } => *bytes,
-            Waiting::Changes { .. } => 0,
+            WaitingCaller::Answer { bytes, .. } => *bytes,
+            WaitingCaller::Changes { .. } => 0,
         });
         limits.max().unwrap_or(0).max(UNASKED_BYTES)
     }
@@ -113,7 +113,7 @@ impl Pending {
         outcome: Result<&RawValue, ClientError>,
     ) {
         match number(id).and_then(|id| self.lock().waiting.remove(&id)) {
-            Some(Waiting::Answer { bytes, reply }) => {
+            Some(WaitingCaller::Answer { bytes, reply }) => {
                 let outcome = if length > bytes {
                     Err(ClientError::TooLarge(bytes))
                 } else {
@@ -121,7 +121,7 @@ impl Pending {
                 };
                 let _ = reply.send(outcome);
             }
-            Some(subscription @ Waiting::Changes { .. }) => {
+            Some(subscription @ WaitingCaller::Changes { .. }) => {
                 let early = || ClientError::protocol("a subscription ended before it began");
                 subscription.fail(outcome.err().unwrap_or_else(early));
             }
@@ -151,7 +151,7 @@ impl Pending {
         let mut state = self.lock();
         let (answers, rest): (HashMap<_, _>, HashMap<_, _>) = std::mem::take(&mut state.waiting)
             .into_iter()
-            .partition(|(_, waiting)| matches!(waiting, Waiting::Answer { .. }));
+            .partition(|(_, waiting)| matches!(waiting, WaitingCaller::Answer { .. }));
         state.waiting = rest;
         drop(state);
         for (_, waiting) in answers {
@@ -173,7 +173,8 @@ impl Pending {
             return;
         };
         let mut state = self.lock();
-        let Some(Waiting::Changes { acknowledged, changes }) = state.waiting.get_mut(&id) else {
+        let Some(WaitingCaller::Changes { acknowledged, changes }) = state.waiting.get_mut(&id)
+        else {
             return;
         };
         match method {

@@ -10,7 +10,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::stderr::Tail;
+use super::stderr::StderrTail;
 use crate::{endpoint::CommandEndpoint, error::ClientError, task::OwnedTask};
 
 /// How long an error waits for the rest of a server's standard error. A server that exits closes
@@ -18,16 +18,16 @@ use crate::{endpoint::CommandEndpoint, error::ClientError, task::OwnedTask};
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// A running server; dropping this value ends it and everything it started.
-pub(crate) struct Process {
+pub(crate) struct ServerProcess {
     child: Mutex<Option<Child>>,
     group: Option<u32>,
-    stderr: Arc<Mutex<Tail>>,
+    stderr: Arc<Mutex<StderrTail>>,
     /// Whether standard error has been read to its end.
     drained: watch::Receiver<bool>,
     _drain: Option<OwnedTask>,
 }
 
-impl Process {
+impl ServerProcess {
     /// Starts a server with exactly the environment that is given.
     pub(crate) fn start(
         endpoint: &CommandEndpoint,
@@ -57,7 +57,7 @@ impl Process {
         let missing = || ClientError::unreachable("it has no standard streams");
         let input = child.stdout.take().ok_or_else(missing)?;
         let output = child.stdin.take().ok_or_else(missing)?;
-        let stderr = Arc::new(Mutex::new(Tail::default()));
+        let stderr = Arc::new(Mutex::new(StderrTail::default()));
         let (ended, drained) = watch::channel(false);
         let drain = child.stderr.take().map(|from| {
             let tail = Arc::clone(&stderr);
@@ -90,25 +90,25 @@ impl Process {
         let child = self.child.lock().take();
         let Some(mut child) = child else { return };
         if timeout(grace, child.wait()).await.is_err() {
-            self.signal(Signal::Terminate);
+            self.signal(GroupSignal::Terminate);
             if timeout(grace, child.wait()).await.is_err() {
-                self.signal(Signal::Kill);
+                self.signal(GroupSignal::Kill);
                 let _ = child.kill().await;
             }
         }
         // The server has exited, but processes it started may still run. They belong to its group,
         // and while one of them lives the system does not reuse the group's number.
-        self.signal(Signal::Kill);
+        self.signal(GroupSignal::Kill);
     }
 
     #[cfg(unix)]
-    fn signal(&self, signal: Signal) {
+    fn signal(&self, signal: GroupSignal) {
         use rustix::process::{Pid, Signal as Unix, kill_process_group};
         let group = self.group.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         if let Some(group) = group {
             let signal = match signal {
-                Signal::Terminate => Unix::TERM,
-                Signal::Kill => Unix::KILL,
+                GroupSignal::Terminate => Unix::TERM,
+                GroupSignal::Kill => Unix::KILL,
             };
             // An error means that the group is already gone.
             let _ = kill_process_group(group, signal);
@@ -117,28 +117,28 @@ impl Process {
 
     #[cfg(not(unix))]
     #[expect(clippy::unused_self, reason = "elsewhere the child itself is killed")]
-    fn signal(&self, _signal: Signal) {}
+    fn signal(&self, _signal: GroupSignal) {}
 }
 
-impl Drop for Process {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         let child = self.child.get_mut();
         // If the child was taken, `end` has waited for it and signalled its group. Its number may
         // belong to another process by now.
         if child.is_some() {
-            self.signal(Signal::Kill);
+            self.signal(GroupSignal::Kill);
         }
     }
 }
 
 #[derive(Clone, Copy)]
-enum Signal {
+enum GroupSignal {
     Terminate,
     Kill,
 }
 
 /// Reads standard error to its end, so that a server never blocks on it, and keeps the tail.
-async fn drain(mut from: ChildStderr, tail: &Mutex<Tail>) {
+async fn drain(mut from: ChildStderr, tail: &Mutex<StderrTail>) {
     let mut bytes = vec![0; 8 * 1024];
     while let Ok(length @ 1..) = from.read(&mut bytes).await {
         tail.lock().push(&bytes[..length]);

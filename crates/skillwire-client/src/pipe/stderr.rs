@@ -15,9 +15,9 @@ const MAX_LINE_CHARS: usize = 200;
 
 /// The last bytes of a stream.
 #[derive(Debug, Default)]
-pub(super) struct Tail(VecDeque<u8>);
+pub(super) struct StderrTail(VecDeque<u8>);
 
-impl Tail {
+impl StderrTail {
     /// Appends bytes and drops as many from the beginning as exceed the limit.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let bytes = &bytes[bytes.len().saturating_sub(MAX_TAIL_BYTES)..];
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_flood_is_cut_to_its_end_and_escaped_h_70() {
-        let mut tail = Tail::default();
+        let mut tail = StderrTail::default();
         for _ in 0..100 {
             tail.push(&[b'x'; 10_000]);
         }
@@ -74,14 +74,14 @@ mod tests {
 
     #[test]
     fn characters_that_hide_or_reorder_are_escaped_h_70() {
-        let mut tail = Tail::default();
+        let mut tail = StderrTail::default();
         tail.push("a\u{ad}b\u{61c}c\u{fffa}d".as_bytes());
         assert_eq!(tail.shown(), "a\\u{ad}b\\u{61c}c\\u{fffa}d");
     }
 
     #[test]
     fn an_error_has_the_last_lines_shortened_and_safe_for_terminals_fu_02() {
-        let mut tail = Tail::default();
+        let mut tail = StderrTail::default();
         for n in 0..20 {
             tail.push(format!("line {n}\n\n").as_bytes());
         }

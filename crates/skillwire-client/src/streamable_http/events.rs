@@ -2,27 +2,27 @@
 
 use hyper::body::Incoming;
 
-use super::sse::Parser;
+use super::sse::SseParser;
 use crate::{error::ClientError, http_client::BodyChunks};
 
 /// The events of a body, one after the other.
-pub(super) struct Events {
+pub(super) struct EventStream {
     chunks: BodyChunks,
-    parser: Parser,
+    parser: SseParser,
     event_limit: usize,
 }
 
-impl Events {
+impl EventStream {
     /// Reads the events of an answer, all of them within one limit.
     pub(super) fn of_answer(body: Incoming, limit: usize) -> Self {
         let chunks = BodyChunks::limited(body, limit);
-        Self { chunks, parser: Parser::new(limit), event_limit: limit }
+        Self { chunks, parser: SseParser::new(limit), event_limit: limit }
     }
 
     /// Reads the events of an endless stream, each within the limit.
     pub(super) fn of_stream(body: Incoming, event_limit: usize) -> Self {
         let chunks = BodyChunks::endless(body);
-        Self { chunks, parser: Parser::new(event_limit), event_limit }
+        Self { chunks, parser: SseParser::new(event_limit), event_limit }
     }
 
     /// Waits for the data of the next event; returns `None` at the end.

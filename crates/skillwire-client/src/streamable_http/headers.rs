@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, header, uri::Scheme};
 use skillwire_protocol::{truncated, version::MODERN};
 
-use crate::{call::Call, error::ClientError, secret::Secret};
+use crate::{call::OutgoingRequest, error::ClientError, secret::Secret};
 
 /// The header that names a legacy session.
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -58,7 +58,7 @@ pub(super) fn configured(headers: &[(String, Secret)]) -> Result<HeaderMap, Clie
 pub(super) fn add(
     headers: &mut HeaderMap,
     version: Option<&'static str>,
-    call: Option<&Call>,
+    call: Option<&OutgoingRequest>,
     session: Option<HeaderValue>,
 ) -> Result<(), ClientError> {
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

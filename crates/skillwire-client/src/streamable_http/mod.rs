@@ -21,11 +21,11 @@ use serde_json::value::RawValue;
 use skillwire_protocol::{Era, method};
 use tokio::{sync::broadcast, time::timeout};
 
-use self::events::Events;
+use self::events::EventStream;
 use super::{
     bearer::Bearer,
-    call::{Call, cancelled},
-    changes::{self, Change, Changes, Subscription},
+    call::{OutgoingRequest, cancelled},
+    changes::{self, Change, Changes, SubscriptionGuard},
     error::ClientError,
     http_client::{Destinations, HttpClient, HttpRequest, collect, is_loopback},
     incoming::{self, Incoming},
@@ -103,7 +103,7 @@ impl StreamableHttp {
     /// Sends a request and waits for its answer; dropping the future closes the exchange.
     pub(super) async fn call(
         self: &Arc<Self>,
-        call: &Call,
+        call: &OutgoingRequest,
         bytes: usize,
     ) -> Result<Box<RawValue>, ClientError> {
         let mut under_way = UnderWay::new(self, call);
@@ -114,7 +114,7 @@ impl StreamableHttp {
 
     async fn exchange(
         self: &Arc<Self>,
-        call: &Call,
+        call: &OutgoingRequest,
         bytes: usize,
     ) -> Result<Box<RawValue>, ClientError> {
         let response = self.post(call.version, Some(call), call.text.clone()).await?;
@@ -128,7 +128,7 @@ impl StreamableHttp {
             let bytes = collect(response.into_body(), bytes).await?;
             return own_answer(incoming::read(&bytes).map_err(|wrong| wrong.problem)?, call.id);
         }
-        let mut events = Events::of_answer(response.into_body(), bytes);
+        let mut events = EventStream::of_answer(response.into_body(), bytes);
         while let Some(event) = events.next().await? {
             match incoming::read(&event).map_err(|wrong| wrong.problem)? {
                 answer @ Incoming::Answer { .. } => return own_answer(answer, call.id),
@@ -140,7 +140,7 @@ impl StreamableHttp {
 
     /// Handles a message that arrives before the answer: legacy servers send notifications and
     /// requests there too.
-    fn aside(self: &Arc<Self>, call: &Call, message: Incoming<'_>) {
+    fn aside(self: &Arc<Self>, call: &OutgoingRequest, message: Incoming<'_>) {
         let Some(version) = call.version.filter(|_| call.era() == Era::Legacy) else { return };
         match message {
             Incoming::Notification { method, params } => {
@@ -158,7 +158,10 @@ impl StreamableHttp {
     }
 
     /// Opens a modern subscription.
-    pub(super) async fn listen(self: &Arc<Self>, call: &Call) -> Result<Changes, ClientError> {
+    pub(super) async fn listen(
+        self: &Arc<Self>,
+        call: &OutgoingRequest,
+    ) -> Result<Changes, ClientError> {
         let response = self.post(call.version, Some(call), call.text.clone()).await?;
         let response = self.accept(response, call.id, SMALL_BYTES).await?;
         if !headers::is_event_stream(response.headers()) {
@@ -166,7 +169,7 @@ impl StreamableHttp {
             own_answer(incoming::read(&bytes).map_err(|wrong| wrong.problem)?, call.id)?;
             return Err(ClientError::protocol("a subscription ended before it began"));
         }
-        let mut events = Events::of_stream(response.into_body(), SMALL_BYTES);
+        let mut events = EventStream::of_stream(response.into_body(), SMALL_BYTES);
         loop {
             let Some(event) = events.next().await? else {
                 return Err(ClientError::protocol("a subscription ended before it began"));
@@ -183,7 +186,7 @@ impl StreamableHttp {
         let changes = changes::channel();
         let receiver = changes.subscribe();
         let task = tokio::spawn(follow(events, changes, None));
-        Ok(Changes::new(receiver, Some(Subscription::task(task.abort_handle()))))
+        Ok(Changes::new(receiver, Some(SubscriptionGuard::task(task.abort_handle()))))
     }
 
     /// Subscribes to the changes that a legacy server announces on the one stream of the session.
@@ -207,7 +210,7 @@ impl StreamableHttp {
         if !response.status().is_success() || !headers::is_event_stream(response.headers()) {
             return Err(ClientError::HttpStatus(response.status().as_u16()));
         }
-        let events = Events::of_stream(response.into_body(), SMALL_BYTES);
+        let events = EventStream::of_stream(response.into_body(), SMALL_BYTES);
         let overheard = changes::channel();
         let receiver = overheard.subscribe();
         let weak = overheard.downgrade();
@@ -257,7 +260,7 @@ impl StreamableHttp {
     async fn post(
         &self,
         version: Option<&'static str>,
-        call: Option<&Call>,
+        call: Option<&OutgoingRequest>,
         text: String,
     ) -> Result<Response<Body>, ClientError> {
         let mut request = self.request(version, call)?;
@@ -268,7 +271,7 @@ impl StreamableHttp {
     fn request(
         &self,
         version: Option<&'static str>,
-        call: Option<&Call>,
+        call: Option<&OutgoingRequest>,
     ) -> Result<HttpRequest, ClientError> {
         let mut request = Request::new(Full::default());
         *request.method_mut() = Method::POST;
@@ -363,7 +366,7 @@ fn own_answer(message: Incoming<'_>, id: u64) -> Result<Box<RawValue>, ClientErr
 
 /// Forwards a stream's announcements until it ends, and answers a legacy server's requests on it.
 async fn follow(
-    mut events: Events,
+    mut events: EventStream,
     changes: broadcast::Sender<Change>,
     legacy: Option<(Weak<StreamableHttp>, &'static str)>,
 ) {
@@ -397,7 +400,7 @@ struct UnderWay {
 }
 
 impl UnderWay {
-    fn new(http: &Arc<StreamableHttp>, call: &Call) -> Self {
+    fn new(http: &Arc<StreamableHttp>, call: &OutgoingRequest) -> Self {
         let told = call.era() == Era::Legacy && call.may_be_cancelled();
         Self { http: Arc::clone(http), id: call.id, version: call.version.filter(|_| told) }
     }

@@ -8,7 +8,7 @@ pub(super) struct TooLarge;
 
 /// A parser that takes bytes as they arrive and yields the data of complete events.
 #[derive(Debug)]
-pub(super) struct Parser {
+pub(super) struct SseParser {
     limit: usize,
     line: Vec<u8>,
     data: Option<Vec<u8>>,
@@ -18,7 +18,7 @@ pub(super) struct Parser {
     ready: VecDeque<Vec<u8>>,
 }
 
-impl Parser {
+impl SseParser {
     /// Creates a parser of events that hold at most `limit` bytes each.
     pub(super) fn new(limit: usize) -> Self {
         Self {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     fn events(text: &[u8], chunk: usize) -> Vec<String> {
-        let mut parser = Parser::new(1_000);
+        let mut parser = SseParser::new(1_000);
         let mut found = Vec::new();
         for bytes in text.chunks(chunk) {
             parser.push(bytes).unwrap();
@@ -118,10 +118,10 @@ mod tests {
 
     #[test]
     fn an_event_is_given_up_at_the_limit_h_35() {
-        let mut parser = Parser::new(10);
+        let mut parser = SseParser::new(10);
         assert_eq!(parser.push(b"data: 1234\n\ndata: 12"), Ok(()));
         assert_eq!(parser.push(b"345"), Err(TooLarge));
-        let mut parser = Parser::new(10);
+        let mut parser = SseParser::new(10);
         parser.push(b"data:1234\n").unwrap();
         assert_eq!(parser.push(b"data:12"), Err(TooLarge), "lines of one event add up");
     }

@@ -90,6 +90,9 @@ impl Bridge {
             describe_changes(&mut text, &card.skill.uri, changes);
             text.push_str(&self.changed_lines(listed, changes).await);
         }
+        // After the comparison of versions, which reads files: a form that is made again when the
+        // answer comes has to be the same.
+        self.write_notes(&mut text, card).await;
         match card.content {
             Some(content) => {
                 let _ = writeln!(text, "\nYou approve exactly this content: {content}");

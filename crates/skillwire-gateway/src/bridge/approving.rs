@@ -37,7 +37,7 @@ impl Bridge {
         }
         // The view may be out of date. The server is asked for the entry before the call is refused,
         // and before the user is shown content that the server may no longer have.
-        let now = match self.host().refresh(skill).await {
+        let now = match self.entry_now(skill).await {
             Ok(now) => now,
             // What the user approved may be used while its server is away.
             Err(refusal) if refusal.reason.is_server_away() => {
@@ -47,9 +47,6 @@ impl Bridge {
             }
             Err(refusal) => return Err(refusal.into()),
         };
-        if now.entry() != skill.entry() {
-            self.look_again();
-        }
         let undecided = match approved_or_undecided(self.host().approved_unasked(&now).await)? {
             Ok(approved) => return Ok(approved),
             Err(undecided) => undecided,

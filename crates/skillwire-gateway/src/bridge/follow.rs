@@ -95,14 +95,16 @@ impl Bridge {
 
     /// Makes a new view and shows it.
     async fn refresh(&self) {
-        let found = self.host().known().await;
         let folders = self.folders_status().borrow().clone();
         let statuses = statuses(self.servers(), folders);
         let bridge = self.clone();
         // With ten thousand skills this takes a while, so it must not block the runtime, on which
         // clients wait for answers.
         let made = tokio::task::spawn_blocking(move || {
-            BridgeView::new(bridge.host(), &bridge.view(), found, statuses, bridge.options())
+            let servers = bridge.servers().all();
+            let listed = servers.iter().flat_map(FollowedServer::known);
+            let registry = bridge.host().registry_with(listed);
+            BridgeView::new(bridge.host(), &bridge.view(), registry, statuses, bridge.options())
         });
         if let Ok(view) = made.await {
             self.show(view);

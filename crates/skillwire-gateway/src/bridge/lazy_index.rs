@@ -18,13 +18,13 @@ pub(crate) struct BuiltIndex {
 /// The index of one list of skills.
 #[derive(Debug, Default)]
 pub(crate) struct LazyIndex {
-    state: Mutex<State>,
+    state: Mutex<IndexState>,
     /// Held while the index is built, so that concurrent searches do not build it twice.
     building: Mutex<()>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct State {
+struct IndexState {
     built: Option<Arc<BuiltIndex>>,
     /// How many texts have come into the cache.
     arrivals: u64,
@@ -38,7 +38,7 @@ impl LazyIndex {
         }
         let _building = self.building.lock();
         // Another caller may have built it while this one waited.
-        let State { built, arrivals } = self.state().clone();
+        let IndexState { built, arrivals } = self.state().clone();
         if let Some(built) = built {
             return built;
         }
@@ -67,7 +67,7 @@ impl LazyIndex {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, IndexState> {
         self.state.lock()
     }
 }

@@ -102,11 +102,11 @@ impl Bridge {
     }
 }
 
-type Found<'a> = (&'a RegistryItem, SkillStatus);
+type ItemWithStatus<'a> = (&'a RegistryItem, SkillStatus);
 
 /// Takes as many as one answer lists, and the same share of each origin, so that one server with
 /// thousands of skills cannot push out the others. The order stays.
-fn shared_out(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
+fn shared_out(found: Vec<ItemWithStatus<'_>>) -> Vec<ItemWithStatus<'_>> {
     if found.len() <= MOST_LISTED {
         return found;
     }
@@ -141,7 +141,7 @@ fn shared_out(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
     taken
 }
 
-fn answer_with(view: &BridgeView, found: &[Found<'_>], all: usize) -> ToolReply {
+fn answer_with(view: &BridgeView, found: &[ItemWithStatus<'_>], all: usize) -> ToolReply {
     let mut text = format!("{} found.\n", count(all, "skill"));
     for (item, shown) in found {
         let description = item.skill.entry().frontmatter.description();

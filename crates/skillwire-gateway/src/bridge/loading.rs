@@ -7,7 +7,6 @@ use skillwire_host::Loaded;
 use skillwire_trust::{ArgumentValues, Handle, KnownSkill, Reason, Refusal, SkillId};
 
 use super::{Bridge, arguments::ToolArguments, stop::CallError, windows::OpenWindow};
-use crate::followed::server::FollowedServer;
 
 impl Bridge {
     pub(crate) async fn load_skill(
@@ -46,7 +45,7 @@ impl Bridge {
         if matches!(&loaded, Err(CallError::Refused(refusal)) if may_be_outdated(refusal.reason)) {
             // The view may be older than the server's listing, so the server is asked once more.
             self.look_again();
-            let now = KnownSkill::from(self.host().resolve(handle).await?);
+            let now = KnownSkill::from(self.resolve_now(handle).await?);
             if now != known {
                 called = self.called(now.id(), handle);
                 known = now;
@@ -82,19 +81,11 @@ impl Bridge {
     /// otherwise be asked again only by the next listing. One that cannot be reached is passed over:
     /// what the user approved may be used while its server is away.
     pub(crate) async fn confirm(&self, skill: &KnownSkill) -> Result<(), Refusal> {
-        let Some(label) = skill.id().origin.server() else { return Ok(()) };
-        let servers = self.servers().all();
-        let server = servers.iter().find(|server| server.label() == label);
-        if !server.is_some_and(FollowedServer::is_stale) {
+        if !self.server_of(skill.id()).is_some_and(|server| server.is_stale()) {
             return Ok(());
         }
-        match self.host().refresh(skill).await {
-            Ok(now) => {
-                if now.entry() != skill.entry() {
-                    self.look_again();
-                }
-                Ok(())
-            }
+        match self.entry_now(skill).await {
+            Ok(_) => Ok(()),
             Err(refusal) if refusal.reason.is_server_away() => {
                 self.note_trouble(skill.id(), &refusal);
                 Ok(())
@@ -117,7 +108,7 @@ impl Bridge {
         match found {
             Ok(found) => Ok(found),
             Err(refusal) if refusal.reason == Reason::SkillNotFound => {
-                let listed = self.host().resolve(handle).await?;
+                let listed = self.resolve_now(handle).await?;
                 let called = self.called(listed.id(), handle);
                 Ok((listed.into(), called))
             }

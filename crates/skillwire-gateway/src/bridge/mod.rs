@@ -4,6 +4,7 @@ mod approval_form;
 mod approved_only;
 mod approving;
 mod arguments;
+pub(crate) mod card_notes;
 mod catalogue;
 mod client_kind;
 mod files;
@@ -18,7 +19,7 @@ mod resources;
 mod run_form;
 mod running;
 pub(crate) mod script_runner;
-pub mod shell;
+mod shell;
 mod skill_arguments;
 mod stop;
 mod text;
@@ -26,20 +27,20 @@ mod tool_specs;
 mod view;
 mod windows;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, fmt::Write as _, sync::Arc};
 
 use arc_swap::ArcSwap;
 use futures_util::{FutureExt, future::BoxFuture};
 use parking_lot::Mutex;
-use skillwire_core::SkillUri;
+use skillwire_core::{SkillUri, visible::one_line_within};
 use skillwire_engine::{
     Caller,
     offer::{
         Interrupt, Invocation, Items, Linked, ListChanges, Offer, PromptReply, ToolReply, Typing,
     },
 };
-use skillwire_host::{Discovered, Host, context::boundary::Boundaries};
-use skillwire_trust::{Handle, Refusal, SkillId};
+use skillwire_host::{Host, context::boundary::Boundaries};
+use skillwire_trust::{ApprovalCard, Handle, KnownSkill, ListedSkill, Refusal, Registry, SkillId};
 use tokio::{
     runtime,
     sync::{Notify, watch},
@@ -49,6 +50,7 @@ use tokio::{
 use self::{
     approved_only::ApprovedOnly,
     arguments::ToolArguments,
+    card_notes::BridgeExtras,
     client_kind::ClientKind,
     follow::statuses,
     options::BridgeOptions,
@@ -66,11 +68,14 @@ use crate::{
     passing_on::{admission::Admission, uri_mapping::UriMapping},
 };
 
+/// The most characters of a line that says what stands out in a skill.
+const MAX_NOTE: usize = 600;
+
 /// Offers the skills of a host as tools, prompts and instructions; clones share one state.
 #[derive(Clone)]
-pub struct Bridge(Arc<Inner>);
+pub struct Bridge(Arc<BridgeInner>);
 
-struct Inner {
+struct BridgeInner {
     host: Host,
     options: BridgeOptions,
     boundaries: Boundaries,
@@ -83,8 +88,7 @@ struct Inner {
     /// Notified when the known skills or the user's approvals may have changed.
     changed: Arc<Notify>,
     list_changes: ListChanges,
-    /// Runs scripts, if this machine can.
-    scripts: Option<Arc<dyn BridgeScripts>>,
+    extras: BridgeExtras,
     /// How many answers to questions about runs were used, so that none is used twice.
     answered_runs: Mutex<HashMap<SkillId, u64>>,
 }
@@ -101,20 +105,20 @@ impl Bridge {
         list_changes: ListChanges,
         runtime: &runtime::Handle,
     ) -> Result<Self, StartError> {
-        Self::start_with_scripts(host, options, list_changes, runtime, None)
+        Self::start_with(host, options, list_changes, runtime, BridgeExtras::default())
     }
 
-    /// Begins to follow the servers of a host, and lets clients run scripts of approved skills with
-    /// `scripts`, after the user granted that.
+    /// Begins to follow the servers of a host. With `extras`, clients can run scripts of approved
+    /// skills after the user granted that, and forms say what stands out in a skill.
     #[tracing::instrument(skip_all)]
-    pub fn start_with_scripts(
+    pub fn start_with(
         host: Host,
         options: BridgeOptions,
         list_changes: ListChanges,
         runtime: &runtime::Handle,
-        scripts: Option<Arc<dyn BridgeScripts>>,
+        extras: BridgeExtras,
     ) -> Result<Self, StartError> {
-        let options = BridgeOptions { runs_scripts: scripts.is_some(), ..options };
+        let options = BridgeOptions { runs_scripts: extras.scripts.is_some(), ..options };
         let view = Arc::new(ArcSwap::from_pointee(BridgeView::default()));
         let admission: Arc<dyn Admission> =
             Arc::new(ApprovedOnly { host: host.clone(), view: Arc::clone(&view) });
@@ -131,13 +135,13 @@ impl Bridge {
         )?;
         let gateway = servers.gateway().clone();
         let folders = FollowedFolders::new(host.clone(), admission, gateway, &following.scheme);
-        let nothing = Discovered::default();
         let reading =
             if options.reads_folders { FoldersStatus::Pending } else { FoldersStatus::Read };
         let statuses = statuses(&servers, reading.clone());
+        let nothing = Registry::default();
         let first = BridgeView::new(&host, &BridgeView::default(), nothing, statuses, &options);
         view.store(Arc::new(first));
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(BridgeInner {
             host,
             options,
             boundaries: Boundaries::random(),
@@ -149,7 +153,7 @@ impl Bridge {
             started: Instant::now(),
             changed,
             list_changes,
-            scripts,
+            extras,
             answered_runs: Mutex::default(),
         })))
     }
@@ -171,7 +175,18 @@ impl Bridge {
     }
 
     pub(crate) fn scripts(&self) -> Option<&Arc<dyn BridgeScripts>> {
-        self.0.scripts.as_ref()
+        self.0.extras.scripts.as_ref()
+    }
+
+    /// Adds what stands out in a skill to a form that asks about it.
+    pub(crate) async fn write_notes(&self, text: &mut String, card: &ApprovalCard) {
+        let Some(notes) = self.0.extras.notes.clone() else { return };
+        let (host, card) = (self.host().clone(), card.clone());
+        let looking = tokio::task::spawn_blocking(move || notes.notes(&host, &card)).await;
+        let failed = |_| vec!["Its content could not be looked into.".to_owned()];
+        for note in looking.unwrap_or_else(failed) {
+            let _ = writeln!(text, "{}", one_line_within(&note, MAX_NOTE));
+        }
     }
 
     pub(crate) fn answered_runs(&self, skill: &SkillId) -> u64 {
@@ -230,11 +245,36 @@ impl Bridge {
         })
     }
 
+    /// The followed server of a skill; none for a skill of a folder.
+    pub(crate) fn server_of(&self, skill: &SkillId) -> Option<FollowedServer> {
+        self.0.servers.get(skill.origin.server()?)
+    }
+
+    /// Asks the server of a skill for its entry, and has the list of its skills show that entry.
+    pub(crate) async fn entry_now(&self, skill: &KnownSkill) -> Result<ListedSkill, Refusal> {
+        let now = self.0.host.refresh(skill).await?;
+        self.learn(&now);
+        Ok(now)
+    }
+
+    /// Finds a skill by its handle as the host does, asking servers, and has the list of its skills
+    /// show the entry that was found.
+    pub(crate) async fn resolve_now(&self, handle: &Handle) -> Result<ListedSkill, Refusal> {
+        let now = self.0.host.resolve(handle).await?;
+        self.learn(&now);
+        Ok(now)
+    }
+
+    fn learn(&self, now: &ListedSkill) {
+        if let Some(server) = self.server_of(now.id()) {
+            server.learn(now);
+        }
+    }
+
     /// Lists a server again that could not be reached, so that `list_skills` mentions the failure.
     pub(crate) fn note_trouble(&self, skill: &SkillId, refusal: &Refusal) {
         if refusal.reason.is_server_away()
-            && let Some(label) = skill.origin.server()
-            && let Some(server) = self.0.servers.all().iter().find(|it| it.label() == label)
+            && let Some(server) = self.server_of(skill)
         {
             server.relist();
         }

@@ -108,7 +108,8 @@ impl Bridge {
         if refusal.reason != Reason::NotGranted || !self.options().asks_user || !client.can_ask() {
             return Err(refused(refusal));
         }
-        let RunQuestion { review, text } = question;
+        let RunQuestion { review, mut text } = question;
+        self.write_notes(&mut text, review.card()).await;
         let skill = opened.window.skill();
         let fields = json!({
             RUN: {

@@ -1,9 +1,7 @@
-//! Quotes words of a command line that a message asks the user to type.
-//!
-//! Servers choose the URIs of their skills, so an unquoted URI could run a command of the server's.
+//! Quotes the words of a command line that a user is shown, so that they see where each begins.
 
 /// Quotes a word for a shell if it has any character that a shell might act on.
-pub fn word(word: &str) -> String {
+pub(crate) fn word(word: &str) -> String {
     // Quoting fails only for a NUL, which is allowed here because no command can receive one.
     let quoted = shlex::Quoter::new().allow_nul(true).quote(word);
     quoted.map_or_else(|_| String::new(), std::borrow::Cow::into_owned)

@@ -9,9 +9,9 @@ use serde_json::json;
 use skillwire_engine::offer::{Interrupt, ToolReply};
 use skillwire_host::context::{boundary::NoBoundary, text::one_line_within};
 use skillwire_protocol::RpcError;
-use skillwire_trust::{Reason, Refusal, Remedy, SkillId, Subject};
+use skillwire_trust::{Reason, Refusal, Remedy, RunGrants, SkillId, Subject};
 
-use super::{options::BridgeOptions, shell};
+use super::options::{BridgeOptions, WantedApproval};
 
 /// The most characters of each part of a refusal. A server may have written some of the parts, so
 /// their length has to be bounded.
@@ -123,21 +123,19 @@ fn shown(refusal: &Refusal, options: &BridgeOptions) -> Refusal {
 /// The next step for clients of a bridge, where it differs from the one at a terminal.
 fn hint(refusal: &Refusal, options: &BridgeOptions) -> Option<String> {
     let skill = refusal.subject.as_ref()?.to_string();
-    let approve = || format!("`{} {}`", options.approve_command, shell::word(&skill));
+    let approve = |before: &str| options.approving(before, &skill, WantedApproval::Load);
     match refusal.reason {
         Reason::NotApproved | Reason::AskedTooOften => Some(format!(
-            "Tell the user to look at the skill and approve it with {} in a terminal. Then call \
-             `load_skill` again.",
-            approve()
+            "Tell the user to look at the skill and approve it{}. Then call `load_skill` again.",
+            approve(" in a terminal, with ")
         )),
         Reason::Changed => Some(format!(
-            "The user must approve the skill again. Call `load_skill`, or tell the user to run {}, \
-             which shows what changed.",
-            approve()
+            "The user must approve the skill again, which shows what changed. Call `load_skill`{}.",
+            approve(", or tell the user to run ")
         )),
         Reason::UserDeclined => Some(format!(
-            "Do without the skill. If the user changes their mind, {} approves it.",
-            approve()
+            "Do without the skill. If the user changes their mind, they can approve it{}.",
+            approve(" with ")
         )),
         Reason::SkillNotFound | Reason::ServerUnknown => {
             Some("Call `list_skills` to see the handles there are.".to_owned())
@@ -156,30 +154,30 @@ fn hint(refusal: &Refusal, options: &BridgeOptions) -> Option<String> {
 
 /// A remedy in words for a model, which can only tell the user.
 fn remedy_words(remedy: &Remedy, options: &BridgeOptions) -> String {
-    let command = |skill: &SkillId| {
-        format!("{} {}", options.approve_command, shell::word(&skill.to_string()))
+    let approve = |before: &str, skill: &SkillId, wanted: WantedApproval<'_>| {
+        options.approving(before, &skill.to_string(), wanted)
     };
     match remedy {
-        Remedy::ApproveSkill(skill) => {
-            format!("Tell the user to look at the skill and approve it with `{}`.", command(skill))
-        }
-        Remedy::ReviewChanges(skill) => {
-            format!("Tell the user to run `{}`, which shows what changed.", command(skill))
-        }
-        Remedy::GrantExecution(skill) => {
-            format!("Tell the user that `{} --exec` grants it.", command(skill))
-        }
-        Remedy::GrantRun(skill, grants) => {
-            let options = grants
-                .items()
-                .into_iter()
-                .map(|(kind, item)| format!(" --{} {}", kind.word(), shell::word(&item)));
-            let options: String = options.collect();
-            format!("Tell the user that `{} --exec{options}` grants it.", command(skill))
-        }
-        Remedy::GrantRemoteExecution(skill) => {
-            format!("Tell the user that `{} --remote-exec` grants it.", command(skill))
-        }
+        Remedy::ApproveSkill(skill) => format!(
+            "Tell the user to look at the skill and approve it{}.",
+            approve(" with ", skill, WantedApproval::Load)
+        ),
+        Remedy::ReviewChanges(skill) => format!(
+            "Tell the user to look at what changed and approve it{}.",
+            approve(" with ", skill, WantedApproval::Load)
+        ),
+        Remedy::GrantExecution(skill) => format!(
+            "Tell the user that they have to grant it{}.",
+            approve(": ", skill, WantedApproval::Run(&RunGrants::default()))
+        ),
+        Remedy::GrantRun(skill, grants) => format!(
+            "Tell the user that they have to grant it{}.",
+            approve(": ", skill, WantedApproval::Run(grants))
+        ),
+        Remedy::GrantRemoteExecution(skill) => format!(
+            "Tell the user that they have to grant it{}.",
+            approve(": ", skill, WantedApproval::RemoteRun)
+        ),
         Remedy::EnableSkill(_) => {
             "Do without the skill: the user switched it off and can switch it on again.".to_owned()
         }

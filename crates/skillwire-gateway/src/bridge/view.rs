@@ -7,7 +7,7 @@ use std::{
 };
 
 use skillwire_core::SkillEntry;
-use skillwire_host::{Discovered, Host, context::text::one_line_within};
+use skillwire_host::{Host, context::text::one_line_within};
 use skillwire_search::SkillText;
 use skillwire_trust::{
     Approval, Handle, KnownSkill, ListedSkill, Refusal, Registry, RegistryItem, ServerLabel,
@@ -106,16 +106,15 @@ pub(crate) struct BridgeView {
 }
 
 impl BridgeView {
-    /// Makes a view of the skills that the host knows. It shares the index of the view before if
+    /// Makes a view of the skills in a registry. It shares the index of the view before if
     /// nothing that the index depends on has changed.
     pub(crate) fn new(
         host: &Host,
         before: &Self,
-        found: Discovered,
+        registry: Registry,
         statuses: OriginStatuses,
         options: &BridgeOptions,
     ) -> Self {
-        let registry = found.registry;
         let listed: Vec<&KnownSkill> = registry.items().iter().map(|item| &item.skill).collect();
         let decisions = host.decisions(&listed);
         let shown: Vec<SkillStatus> = listed

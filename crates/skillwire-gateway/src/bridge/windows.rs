@@ -18,9 +18,9 @@ use skillwire_trust::SkillId;
 const MAX_WINDOWS: usize = 1_024;
 
 /// A legacy session; all modern requests, which have none, share one.
-type Session = Option<Box<str>>;
+type LegacySessionId = Option<Box<str>>;
 
-type Key = (Session, SkillId);
+type OpenWindowKey = (LegacySessionId, SkillId);
 
 /// A window, and the handle the client knows its skill by.
 #[derive(Clone)]
@@ -31,19 +31,19 @@ pub(crate) struct OpenWindow {
 
 struct HeldWindow {
     opened: OpenWindow,
-    /// When it was used last, as a tick of [`State::clock`].
+    /// When it was used last, as a tick of [`WindowState::clock`].
     used: u64,
 }
 
 /// All open windows of all clients.
 #[derive(Default)]
-pub(crate) struct ClientWindows(Mutex<State>);
+pub(crate) struct ClientWindows(Mutex<WindowState>);
 
 #[derive(Default)]
-struct State {
-    held: HashMap<Key, HeldWindow>,
+struct WindowState {
+    held: HashMap<OpenWindowKey, HeldWindow>,
     /// The keys of all windows, least recently used first.
-    by_use: BTreeMap<u64, Key>,
+    by_use: BTreeMap<u64, OpenWindowKey>,
     clock: u64,
 }
 
@@ -101,19 +101,19 @@ impl ClientWindows {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WindowState> {
         self.0.lock()
     }
 }
 
-impl State {
+impl WindowState {
     /// Advances the clock, so that each use has a tick of its own.
     fn tick(&mut self) -> u64 {
         self.clock += 1;
         self.clock
     }
 
-    fn forget(&mut self, key: &Key) -> bool {
+    fn forget(&mut self, key: &OpenWindowKey) -> bool {
         let Some(gone) = self.held.remove(key) else { return false };
         self.let_go(&gone);
         true
@@ -129,6 +129,6 @@ impl State {
     }
 }
 
-fn key(session: Option<&str>, skill: &SkillId) -> Key {
+fn key(session: Option<&str>, skill: &SkillId) -> OpenWindowKey {
     (session.map(Into::into), skill.clone())
 }

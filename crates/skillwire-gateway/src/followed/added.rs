@@ -13,10 +13,10 @@ use crate::followed::server::FollowedServer;
 /// Servers that were added after the start, as one source; a catalogue has its sources from the
 /// start. A server that was removed stays among them and has no skills.
 #[derive(Clone, Default)]
-pub(crate) struct AddedServers(Arc<Mutex<State>>);
+pub(crate) struct AddedServers(Arc<Mutex<AddedState>>);
 
 #[derive(Default)]
-struct State {
+struct AddedState {
     servers: Vec<FollowedServer>,
     callback: Option<ChangeCallback>,
 }

@@ -26,9 +26,9 @@ use crate::{
 /// This crate does not read folders. The program reads them, gives the skills to the host, and then
 /// calls [`Self::reconsider`].
 #[derive(Debug, Clone)]
-pub struct FollowedFolders(Arc<Inner>);
+pub struct FollowedFolders(Arc<FoldersInner>);
 
-struct Inner {
+struct FoldersInner {
     host: Host,
     admission: Arc<dyn Admission>,
     gateway: GatewayId,
@@ -37,7 +37,7 @@ struct Inner {
     signal: ChangeSignal,
 }
 
-impl fmt::Debug for Inner {
+impl fmt::Debug for FoldersInner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FollowedFolders").finish_non_exhaustive()
     }
@@ -54,7 +54,7 @@ impl FollowedFolders {
     ) -> Self {
         let mappings =
             [Origin::Local, Origin::Project].map(|origin| UriMapping::new(scheme.clone(), origin));
-        Self(Arc::new(Inner {
+        Self(Arc::new(FoldersInner {
             host,
             admission,
             gateway,
@@ -96,7 +96,7 @@ impl SkillSource for FollowedFolders {
     }
 }
 
-impl Inner {
+impl FoldersInner {
     /// Reports every skill that differs from what was reported before.
     fn report(&self, report: &mut (dyn FnMut(SourceChange) + Send)) {
         let found = self.host.in_folders();

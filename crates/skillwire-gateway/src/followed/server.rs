@@ -8,15 +8,16 @@ use skillwire_source::{
     BoxFuture, CachePolicy, ChangeCallback, GroupKey, LookupOutcome, ScanRequest, SkillSource,
     SourceChange, SourceUnavailable,
 };
-use skillwire_trust::{Origin, ServerLabel};
-use tokio::{runtime::Handle, sync::Notify, task::AbortHandle, time::Instant};
+use skillwire_trust::ServerLabel;
+#[cfg(feature = "bridge")]
+use skillwire_trust::{KnownSkill, ListedSkill};
+use tokio::{task::AbortHandle, time::Instant};
 
 use crate::{
     followed::follow,
     followed::server_state::{Freshness, ServerState},
+    followed::servers::ServerStart,
     followed::skills::PassedOnSkill,
-    passing_on::admission::Admission,
-    passing_on::provenance::GatewayId,
     passing_on::uri_mapping::UriMapping,
 };
 
@@ -84,35 +85,25 @@ impl FollowOptions {
 #[derive(Debug, Clone)]
 pub struct FollowedServer {
     shared: Arc<ServerState>,
-    following: Arc<Following>,
+    following: Arc<FollowTask>,
 }
 
 /// Ends the task that follows a server when the last clone of the server is dropped.
 #[derive(Debug)]
-struct Following(AbortHandle);
+struct FollowTask(AbortHandle);
 
-impl Drop for Following {
+impl Drop for FollowTask {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
 impl FollowedServer {
-    /// Begins to follow a server on `runtime`; `admission` decides which skills are passed on.
-    pub(crate) fn start(
-        relay: Relay,
-        admission: Arc<dyn Admission>,
-        gateway: GatewayId,
-        options: FollowOptions,
-        runtime: &Handle,
-        listener: Option<Arc<Notify>>,
-    ) -> Self {
-        let origin = Origin::Server(relay.label().clone());
-        let uris = UriMapping::new(options.scheme.clone(), origin);
-        let shared = ServerState::new(relay, uris, admission, gateway, options, runtime, listener);
-        let shared = Arc::new(shared);
-        let task = runtime.spawn(follow::follow(Arc::clone(&shared)));
-        Self { shared, following: Arc::new(Following(task.abort_handle())) }
+    /// Begins to follow a server.
+    pub(crate) fn start(relay: Relay, start: &ServerStart) -> Self {
+        let shared = Arc::new(ServerState::new(relay, start));
+        let task = start.runtime.spawn(follow::follow(Arc::clone(&shared)));
+        Self { shared, following: Arc::new(FollowTask(task.abort_handle())) }
     }
 
     /// Returns the label that the user gave to the server.
@@ -152,6 +143,22 @@ impl FollowedServer {
     /// Returns the reason why the last listing failed, if it did.
     pub fn failure(&self) -> Option<String> {
         self.shared.skills().failure().map(str::to_owned)
+    }
+
+    /// Returns every skill that the server lists, as the host knows it.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn known(&self) -> Vec<KnownSkill> {
+        self.shared.skills().known().cloned().collect()
+    }
+
+    /// Takes an entry that the host got for a client. If it is another one than before, the bridge
+    /// hears of it, and sources report it.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn learn(&self, skill: &ListedSkill) {
+        let is_new = self.shared.skills().learn(skill);
+        if is_new {
+            self.shared.announce();
+        }
     }
 
     /// Tells whether the server was listed and its listing may not be used any more.

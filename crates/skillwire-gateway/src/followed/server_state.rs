@@ -6,7 +6,7 @@ use parking_lot::{Mutex, MutexGuard};
 use skillwire_core::SkillUri;
 use skillwire_host::Relay;
 use skillwire_source::{ChangeTracker, ContentOwner, InspectedSkill, LookupOutcome};
-use skillwire_trust::{ListedSkill, Reason, Refusal, RefusalClass};
+use skillwire_trust::{ListedSkill, Origin, Reason, Refusal, RefusalClass};
 use tokio::{
     runtime::Handle,
     sync::{Notify, Semaphore, watch},
@@ -15,6 +15,7 @@ use tokio::{
 
 use crate::{
     followed::server::FollowOptions,
+    followed::servers::ServerStart,
     followed::signal::ChangeSignal,
     followed::skills::{FollowedSkills, PassedOnSkill},
     passing_on::admission::Admission,
@@ -69,23 +70,16 @@ impl fmt::Debug for ServerState {
 }
 
 impl ServerState {
-    pub(crate) fn new(
-        relay: Relay,
-        uris: UriMapping,
-        admission: Arc<dyn Admission>,
-        gateway: GatewayId,
-        options: FollowOptions,
-        runtime: &Handle,
-        listener: Option<Arc<Notify>>,
-    ) -> Self {
+    pub(crate) fn new(relay: Relay, start: &ServerStart) -> Self {
+        let origin = Origin::Server(relay.label().clone());
         Self {
+            uris: UriMapping::new(start.options.scheme.clone(), origin),
             relay,
-            uris,
-            admission,
-            gateway,
-            options,
+            admission: Arc::clone(&start.admission),
+            gateway: start.gateway.clone(),
+            options: start.options.clone(),
             owner: ContentOwner::unique(),
-            runtime: runtime.clone(),
+            runtime: start.runtime.clone(),
             permits: Semaphore::new(MAX_REQUESTS),
             relist: Notify::new(),
             tried: watch::Sender::new(false),
@@ -93,7 +87,7 @@ impl ServerState {
             freshness: Mutex::default(),
             reported: ChangeTracker::default(),
             signal: ChangeSignal::default(),
-            listener,
+            listener: start.listener.clone(),
         }
     }
 

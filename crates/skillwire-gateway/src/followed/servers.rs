@@ -28,36 +28,31 @@ pub struct FollowedServers {
     all: Arc<ArcSwap<Vec<FollowedServer>>>,
     /// Those that were added after the start, which one source reports together.
     added: AddedServers,
-    start: Arc<Start>,
+    start: Arc<ServerStart>,
 }
 
 /// What is needed to begin to follow a server.
-struct Start {
-    host: Host,
-    admission: Arc<dyn Admission>,
-    options: FollowOptions,
-    runtime: Handle,
-    listener: Option<Arc<Notify>>,
-    gateway: GatewayId,
+pub(crate) struct ServerStart {
+    pub(crate) host: Host,
+    /// Decides which skills are passed on.
+    pub(crate) admission: Arc<dyn Admission>,
+    pub(crate) options: FollowOptions,
+    /// Runs the task that follows the server, and all requests to it.
+    pub(crate) runtime: Handle,
+    /// Notified of every change. Without a listener, a change has the source scanned at once.
+    pub(crate) listener: Option<Arc<Notify>>,
+    pub(crate) gateway: GatewayId,
 }
 
-impl fmt::Debug for Start {
+impl fmt::Debug for ServerStart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Start").field("gateway", &self.gateway).finish_non_exhaustive()
+        f.debug_struct("ServerStart").field("gateway", &self.gateway).finish_non_exhaustive()
     }
 }
 
-impl Start {
+impl ServerStart {
     fn follow(&self, label: &ServerLabel) -> Result<FollowedServer, Refusal> {
-        let relay = self.host.relay(label)?;
-        Ok(FollowedServer::start(
-            relay,
-            Arc::clone(&self.admission),
-            self.gateway.clone(),
-            self.options.clone(),
-            &self.runtime,
-            self.listener.clone(),
-        ))
+        Ok(FollowedServer::start(self.host.relay(label)?, self))
     }
 }
 
@@ -99,7 +94,7 @@ impl FollowedServers {
         runtime: &Handle,
         listener: Option<&Arc<Notify>>,
     ) -> Result<Self, StartError> {
-        let start = Start {
+        let start = ServerStart {
             host: host.clone(),
             admission: Arc::clone(admission),
             options: options.clone(),
@@ -170,6 +165,12 @@ impl FollowedServers {
         };
         // After a timeout, the skills of slower servers are added when their listings end.
         let _ = timeout(at_most, all).await;
+    }
+
+    /// Returns the server with a label.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn get(&self, label: &ServerLabel) -> Option<FollowedServer> {
+        self.all().iter().find(|server| server.label() == label).cloned()
     }
 
     /// Has the sources scanned if servers changed since the last scan.

@@ -9,10 +9,10 @@ use skillwire_source::ChangeCallback;
 /// server marks its source, the bridge works out which skills are approved now, and only then wakes
 /// the source. A scan before that would judge the new skills by the old approvals.
 #[derive(Default)]
-pub(crate) struct ChangeSignal(Mutex<State>);
+pub(crate) struct ChangeSignal(Mutex<SignalState>);
 
 #[derive(Default)]
-struct State {
+struct SignalState {
     callback: Option<ChangeCallback>,
     is_marked: bool,
 }
@@ -47,7 +47,7 @@ impl ChangeSignal {
         self.wake();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SignalState> {
         self.0.lock()
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use skillwire_core::{Digest, ResourceUri, SKILL_FILE, SkillUri};
 use skillwire_host::FreshListing;
-use skillwire_trust::ListedSkill;
+use skillwire_trust::{KnownSkill, ListedSkill};
 use tokio::time::Instant;
 
 use crate::{
@@ -20,10 +20,14 @@ use crate::{
 const MAX_NAMED: usize = 1_000;
 
 /// The skills of one server, listed or named by a client, and when they go stale.
+///
+/// This is the one list of the server's skills in the process. What a bridge shows and what a source
+/// passes on both come from it, so the two cannot differ. The host has the server's last answer as
+/// well, but only to answer requests for single skills from.
 #[derive(Debug, Default)]
 pub(crate) struct FollowedSkills {
-    listed: BTreeMap<SkillUri, ListedSkill>,
-    named: HashMap<SkillUri, Named>,
+    listed: BTreeMap<SkillUri, FollowedSkill>,
+    named: HashMap<SkillUri, RecentlyNamed>,
     /// How often the server announced a change of a skill without digests.
     revisions: HashMap<SkillUri, u64>,
     /// When the listing goes stale; none before the first attempt to list the server.
@@ -34,8 +38,28 @@ pub(crate) struct FollowedSkills {
     failure: Option<String>,
 }
 
+/// A listed skill.
 #[derive(Debug)]
-struct Named {
+struct FollowedSkill {
+    /// The skill as the host knows it.
+    known: KnownSkill,
+    /// The skill as it is passed on, unless its server has to be asked for it first: an older
+    /// server may only mention it, or the listing may contradict itself.
+    passed_on: Option<ListedSkill>,
+}
+
+impl FollowedSkill {
+    fn new(known: KnownSkill) -> Self {
+        Self { passed_on: known.passed_on(), known }
+    }
+
+    fn is_passed_on(&self) -> bool {
+        self.passed_on.is_some()
+    }
+}
+
+#[derive(Debug)]
+struct RecentlyNamed {
     listed: ListedSkill,
     stale_at: Instant,
     forgotten_at: Instant,
@@ -54,12 +78,14 @@ pub(crate) struct PassedOnSkill {
 impl FollowedSkills {
     /// Replaces the listing, and forgets named skills that it lists or that have expired.
     pub(crate) fn list(&mut self, fresh: &FreshListing, lifetime: Duration) {
-        // A skill about which the listing contradicts itself is left out. When a client names it,
-        // the gateway asks the server for its entry.
-        let certain = fresh.skills();
-        self.listed = certain.map(|skill| (skill.id().uri.clone(), skill.clone())).collect();
+        let skills = fresh.listing.skills.iter();
+        let followed =
+            skills.map(|known| (known.id().uri.clone(), FollowedSkill::new(known.clone())));
+        self.listed = followed.collect();
         let now = Instant::now();
-        self.named.retain(|uri, named| !self.listed.contains_key(uri) && now < named.forgotten_at);
+        let listed = &self.listed;
+        let is_listed = |uri: &SkillUri| listed.get(uri).is_some_and(FollowedSkill::is_passed_on);
+        self.named.retain(|uri, named| !is_listed(uri) && now < named.forgotten_at);
         let known = |uri: &SkillUri| self.listed.contains_key(uri) || self.named.contains_key(uri);
         self.revisions.retain(|uri, _| known(uri));
         self.stale_at = Some(now + lifetime);
@@ -78,8 +104,11 @@ impl FollowedSkills {
     pub(crate) fn name(&mut self, skill: ListedSkill, lifetime: Duration, kept_for: Duration) {
         let uri = skill.id().uri.clone();
         if let Some(listed) = self.listed.get_mut(&uri) {
-            *listed = skill;
-            return;
+            listed.known = skill.clone().into();
+            if listed.is_passed_on() {
+                listed.passed_on = Some(skill);
+                return;
+            }
         }
         let now = Instant::now();
         self.named.retain(|_, named| now < named.forgotten_at);
@@ -90,7 +119,31 @@ impl FollowedSkills {
             }
         }
         let (stale_at, forgotten_at) = (now + lifetime, now + kept_for.max(lifetime));
-        self.named.insert(uri, Named { listed: skill, stale_at, forgotten_at });
+        self.named.insert(uri, RecentlyNamed { listed: skill, stale_at, forgotten_at });
+    }
+
+    /// Replaces the entry of a listed skill by a newer one that the host got, and tells whether that
+    /// changed anything.
+    ///
+    /// A skill of an older server is passed on as before: what the host read of it is for the user's
+    /// decision, and its next listing does not have it.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn learn(&mut self, skill: &ListedSkill) -> bool {
+        let Some(listed) = self.listed.get_mut(&skill.id().uri) else { return false };
+        if listed.known.certain().is_ok_and(|known| known.entry() == skill.entry()) {
+            return false;
+        }
+        listed.known = skill.clone().into();
+        if skill.offer().is_none() {
+            listed.passed_on = Some(skill.clone());
+        }
+        true
+    }
+
+    /// Every skill that the server lists, as the host knows it.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn known(&self) -> impl Iterator<Item = &KnownSkill> {
+        self.listed.values().map(|listed| &listed.known)
     }
 
     /// Removes a skill that the server no longer has.
@@ -120,7 +173,7 @@ impl FollowedSkills {
 
     fn skill(&self, uri: &SkillUri) -> Option<&ListedSkill> {
         let named = || self.named.get(uri).map(|named| &named.listed);
-        self.listed.get(uri).or_else(named)
+        self.listed.get(uri).and_then(|listed| listed.passed_on.as_ref()).or_else(named)
     }
 
     /// The skills that `admission` lets the gateway pass on, with their fingerprints.
@@ -131,7 +184,7 @@ impl FollowedSkills {
             .into_iter()
             .filter_map(|uri| {
                 let skill = (*all.get(uri)?).clone();
-                let is_listed = self.listed.contains_key(uri);
+                let is_listed = self.listed.get(uri).is_some_and(FollowedSkill::is_passed_on);
                 let revision = self.revisions.get(uri).copied().unwrap_or_default();
                 let fingerprint = fingerprint(&skill, is_listed, revision);
                 Some(PassedOnSkill { skill, is_listed, fingerprint })
@@ -146,7 +199,9 @@ impl FollowedSkills {
 
     fn all(&self) -> BTreeMap<&SkillUri, &ListedSkill> {
         let named = self.named.iter().map(|(uri, named)| (uri, &named.listed));
-        self.listed.iter().chain(named).collect()
+        let listed = self.listed.iter();
+        let listed = listed.filter_map(|(uri, listed)| Some((uri, listed.passed_on.as_ref()?)));
+        listed.chain(named).collect()
     }
 
     /// When the first entry goes stale; none before the first attempt to list the server.
@@ -163,9 +218,10 @@ impl FollowedSkills {
         self.failure.as_deref()
     }
 
-    /// The URIs of the skills that the server lists.
+    /// The URIs of the listed skills that can be passed on.
     pub(crate) fn listed_uris(&self) -> impl Iterator<Item = &SkillUri> {
-        self.listed.keys()
+        let passed_on = self.listed.iter().filter(|(_, listed)| listed.is_passed_on());
+        passed_on.map(|(uri, _)| uri)
     }
 }
 

@@ -14,9 +14,9 @@ pub(crate) struct RawObject<'a>(pub(crate) Vec<(String, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
+        struct RawMembers;
 
-        impl<'de> Visitor<'de> for Members {
+        impl<'de> Visitor<'de> for RawMembers {
             type Value = RawObject<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -35,7 +35,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
             }
         }
 
-        deserializer.deserialize_map(Members)
+        deserializer.deserialize_map(RawMembers)
     }
 }
 

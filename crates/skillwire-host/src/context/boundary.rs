@@ -7,6 +7,9 @@ use skillwire_trust::{Reason, Refusal};
 /// How many boundaries are tried if the content contains the first one.
 const TRIES: usize = 4;
 
+/// Boundaries are numbers below this one, of twelve digits.
+const DIGITS: u64 = 1_000_000_000_000;
+
 /// A source of boundaries.
 pub struct Boundaries(Box<dyn Fn() -> Result<[u8; 8], NoBoundary> + Send + Sync>);
 
@@ -31,8 +34,9 @@ impl Boundaries {
     /// Returns a boundary that does not occur in the content.
     pub(super) fn draw(&self, content: &str) -> Result<String, NoBoundary> {
         for _ in 0..TRIES {
-            // Decimal digits cost a model fewer tokens than hexadecimal ones.
-            let boundary = format!("{:020}", u64::from_be_bytes((self.0)()?));
+            // Decimal digits cost a model fewer tokens than hexadecimal ones, and twelve are enough:
+            // the content was written before the boundary was drawn, and does not contain it.
+            let boundary = format!("{:012}", u64::from_be_bytes((self.0)()?) % DIGITS);
             if !content.contains(&boundary) {
                 return Ok(boundary);
             }
@@ -78,7 +82,7 @@ mod tests {
         let next = AtomicU8::new(0);
         let boundaries =
             Boundaries::from_source(move || Ok([next.fetch_add(1, Ordering::SeqCst); 8]));
-        let digits = |byte: u8| format!("{:020}", u64::from_be_bytes([byte; 8]));
+        let digits = |byte: u8| format!("{:012}", u64::from_be_bytes([byte; 8]) % DIGITS);
         let guessed = format!("{} and {}", digits(0), digits(1));
         assert_eq!(boundaries.draw(&guessed).unwrap(), digits(2));
         let known = Boundaries::from_source(|| Ok([7; 8]));
@@ -89,7 +93,7 @@ mod tests {
     fn random_boundaries_differ_h_58() {
         let boundaries = Boundaries::random();
         let first = boundaries.draw("").unwrap();
-        assert_eq!(first.len(), 20);
+        assert_eq!(first.len(), 12);
         assert_ne!(first, boundaries.draw("").unwrap());
     }
 }

@@ -25,14 +25,14 @@ pub(crate) struct OpenedArchives {
 }
 
 /// An archive, as its entry names it.
-pub(super) struct Archive<'a> {
+pub(super) struct OfferedArchive<'a> {
     pub(super) url: &'a str,
     /// The format that the entry declares.
     pub(super) declared: Option<ArchiveFormat>,
     pub(super) digest: Option<Digest>,
 }
 
-impl Archive<'_> {
+impl OfferedArchive<'_> {
     /// Returns the format: as the entry declares, else as the server sent it, else by the URL's
     /// ending.
     fn format(&self, sent_as: Option<&str>) -> Option<ArchiveFormat> {
@@ -47,7 +47,7 @@ impl<S: SkillServer> OfferedFiles<'_, S> {
     pub(super) async fn open_archive(
         &self,
         skill: &SkillId,
-        archive: &Archive<'_>,
+        archive: &OfferedArchive<'_>,
     ) -> Result<Arc<Vec<ArchiveFile>>, Refusal> {
         let held = self.opened_copy(archive);
         if let Some(files) = held.filter(|_| archive.digest.is_some()) {
@@ -71,7 +71,7 @@ impl<S: SkillServer> OfferedFiles<'_, S> {
     fn open_content(
         &self,
         skill: &SkillId,
-        archive: &Archive<'_>,
+        archive: &OfferedArchive<'_>,
         content: &FetchedContent,
     ) -> Result<Arc<Vec<ArchiveFile>>, Refusal> {
         let FetchedContent { bytes, media_type } = content;
@@ -106,7 +106,7 @@ impl<S: SkillServer> OfferedFiles<'_, S> {
         Ok(files)
     }
 
-    fn opened_copy(&self, archive: &Archive<'_>) -> Option<Arc<Vec<ArchiveFile>>> {
+    fn opened_copy(&self, archive: &OfferedArchive<'_>) -> Option<Arc<Vec<ArchiveFile>>> {
         let opened = self.server.archives().opened.lock();
         opened.get(&(archive.url.to_owned(), archive.digest)).map(Arc::clone)
     }
@@ -115,7 +115,7 @@ impl<S: SkillServer> OfferedFiles<'_, S> {
     pub(super) async fn read_archived(
         &self,
         skill: &SkillId,
-        archive: &Archive<'_>,
+        archive: &OfferedArchive<'_>,
         file: &ResourceUri,
     ) -> Result<Bytes, Refusal> {
         let files = match self.opened_copy(archive) {

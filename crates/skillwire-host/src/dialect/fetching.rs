@@ -14,7 +14,7 @@ use skillwire_dialects::{
 use skillwire_protocol::method;
 use skillwire_trust::{Reason, Refusal, SkillId, check_promise};
 
-use super::{AskError, SkillServer, archive::Archive};
+use super::{AskError, SkillServer, archive::OfferedArchive};
 
 /// The largest list of a skill's documents that the host reads.
 const MOST_LIST_BYTES: u64 = 1 << 20;
@@ -119,7 +119,7 @@ impl<'a, S: SkillServer> OfferedFiles<'a, S> {
                 bytes.map(Bytes::from).map_err(|invalid| unlike(skill, invalid))
             }
             FetchRoute::Archive { url, format, digest } => {
-                let archive = Archive { url, declared: *format, digest: *digest };
+                let archive = OfferedArchive { url, declared: *format, digest: *digest };
                 self.read_archived(skill, &archive, file).await
             }
         }

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     page::protocol_error,
-    remote::{Collecting, Listing, Trouble},
+    remote::{Listing, ListingInProgress, NoListing},
 };
 
 /// How long the host uses a listing of an older dialect; none of them states a lifetime.
@@ -35,11 +35,11 @@ pub(super) const LIFETIME: Duration = Duration::from_mins(1);
 const MOST_INDEX_BYTES: u64 = 4 << 20;
 
 /// A listing, or `None` if the server does not offer skills in that way.
-type Rung = Result<Option<Listing>, Refusal>;
+type ListingAttempt = Result<Option<Listing>, Refusal>;
 
 /// One way to ask a server for its skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ListingMethod {
     Released,
     Index,
     Scope,
@@ -48,7 +48,7 @@ enum Way {
     Resources,
 }
 
-impl Way {
+impl ListingMethod {
     /// The order in which they are tried.
     const LADDER: [Self; 5] =
         [Self::Released, Self::Index, Self::Scope, Self::Names, Self::Resources];
@@ -71,7 +71,7 @@ pub(crate) trait ListReleased {
     fn list_released(
         &self,
         deadline: Instant,
-    ) -> impl Future<Output = Result<(Listing, Duration), Trouble>> + Send;
+    ) -> impl Future<Output = Result<(Listing, Duration), NoListing>> + Send;
 }
 
 /// One server, with its description and what the user allows.
@@ -99,9 +99,9 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
         known: Option<Dialect>,
     ) -> Result<(Listing, Duration), Refusal> {
         let found = match known {
-            Some(dialect) => match self.boxed_step(Way::of(dialect), known).await {
+            Some(dialect) => match self.boxed_step(ListingMethod::of(dialect), known).await {
                 Ok(Some(found)) => Some(found),
-                Err(Trouble::Refused(refusal)) if is_silence(&refusal) => return Err(refusal),
+                Err(NoListing::Refused(refusal)) if is_silence(&refusal) => return Err(refusal),
                 // The server no longer answers in the remembered dialect.
                 _ => None,
             },
@@ -116,12 +116,12 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
 
     async fn climb_from_the_top(&self) -> Result<(Listing, Duration), Refusal> {
         let mut unanswered = None;
-        for way in Way::LADDER {
+        for way in ListingMethod::LADDER {
             match self.boxed_step(way, None).await {
                 Ok(Some(found)) => return Ok(found),
                 Ok(None) => {}
-                Err(Trouble::NoMethod(refusal)) => unanswered = Some(refusal),
-                Err(Trouble::Refused(refusal)) => return Err(refusal),
+                Err(NoListing::NoMethod(refusal)) => unanswered = Some(refusal),
+                Err(NoListing::Refused(refusal)) => return Err(refusal),
             }
         }
         let refusal = unanswered.unwrap_or_else(|| self.not_offered());
@@ -141,29 +141,31 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
     /// copied into each caller; a listing happens rarely.
     fn boxed_step(
         &self,
-        way: Way,
+        way: ListingMethod,
         known: Option<Dialect>,
-    ) -> BoxFuture<'_, Result<Option<(Listing, Duration)>, Trouble>> {
+    ) -> BoxFuture<'_, Result<Option<(Listing, Duration)>, NoListing>> {
         Box::pin(self.step(way, known))
     }
 
     /// Tries one dialect, if the server declared what it needs.
     async fn step(
         &self,
-        way: Way,
+        way: ListingMethod,
         known: Option<Dialect>,
-    ) -> Result<Option<(Listing, Duration)>, Trouble> {
+    ) -> Result<Option<(Listing, Duration)>, NoListing> {
         let declares = |key: &str| declares(&self.description, key);
         let extension = self.description.skills.is_some();
         let resources = declares("resources");
         let listing = match way {
-            Way::Released if extension => {
+            ListingMethod::Released if extension => {
                 return self.server.list_released(self.deadline).await.map(Some);
             }
-            Way::Index if extension && resources => self.index().await?,
-            Way::Scope if extension && resources => self.scope().await?,
-            Way::Names if declares("skills") => self.names(known).await?,
-            Way::Resources if self.allows_legacy && resources => Some(self.look_through().await?),
+            ListingMethod::Index if extension && resources => self.index().await?,
+            ListingMethod::Scope if extension && resources => self.scope().await?,
+            ListingMethod::Names if declares("skills") => self.names(known).await?,
+            ListingMethod::Resources if self.allows_legacy && resources => {
+                Some(self.look_through().await?)
+            }
             _ => None,
         };
         // No older dialect says that its listings are for everybody.
@@ -203,7 +205,7 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
     }
 
     /// Reads `skill://index.json`, if it exists.
-    async fn index(&self) -> Rung {
+    async fn index(&self) -> ListingAttempt {
         let label = self.server.origin();
         let content = match self.server.read_resource(index::URI, MOST_INDEX_BYTES).await {
             Ok(content) => content,
@@ -231,7 +233,7 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
     }
 
     /// Lists the resources of the scope that holds all skills.
-    async fn scope(&self) -> Rung {
+    async fn scope(&self) -> ListingAttempt {
         let origin = self.server.origin();
         let resources = match resources::list(self.server, Some(scoped_list::SCOPE)).await {
             Ok(resources) => resources?,
@@ -251,7 +253,7 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
     }
 
     /// Lists skills that have only names.
-    async fn names(&self, known: Option<Dialect>) -> Rung {
+    async fn names(&self, known: Option<Dialect>) -> ListingAttempt {
         let origin = self.server.origin();
         let mut skills = Vec::new();
         let mut pager = Pager::new(PageLimits { pages: MOST_PAGES, items: MOST_ITEMS });
@@ -374,7 +376,7 @@ pub(super) fn collect(
     dialect: Dialect,
     skills: impl IntoIterator<Item = Result<OfferedSkill, RefusedEntry>>,
 ) -> Listing {
-    let mut collecting = Collecting::default();
+    let mut collecting = ListingInProgress::default();
     for skill in skills {
         collecting.add_one(match skill {
             Ok(skill) => Ok(UnreadSkill::offered(origin, skill).into()),

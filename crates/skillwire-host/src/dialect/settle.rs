@@ -16,7 +16,7 @@ use skillwire_trust::{
     check_promise,
 };
 
-use super::{OfferedFiles, SkillServer, archive::Archive};
+use super::{OfferedFiles, SkillServer, archive::OfferedArchive};
 
 /// The largest manifest that the host reads.
 const MOST_MANIFEST_BYTES: u64 = 1 << 20;
@@ -49,7 +49,7 @@ impl<S: SkillServer> OfferedFiles<'_, S> {
         let id = unread.id();
         let offer = unread.offer();
         if let FetchRoute::Archive { url, format, digest } = &offer.route {
-            let archive = Archive { url, declared: *format, digest: *digest };
+            let archive = OfferedArchive { url, declared: *format, digest: *digest };
             let files = self.open_archive(id, &archive).await?;
             agree(id, offer, &files)?;
             let pins = files.iter().map(|file| pin(id.uri.root().child(&file.path), &file.bytes));

@@ -24,14 +24,14 @@ const NAMES: [&str; 8] = [
 const LIMITS: PageLimits = PageLimits { pages: 5, items: 5_000 };
 
 #[derive(Deserialize)]
-struct Page {
-    tools: Vec<Tool>,
+struct ToolsPage {
+    tools: Vec<ListedTool>,
     #[serde(rename = "nextCursor", default)]
     next: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Tool {
+struct ListedTool {
     name: String,
 }
 
@@ -49,7 +49,7 @@ pub(super) async fn that_hand_out_skills<S: SkillServer>(
         // The user did not ask for tools, so a failed request is not reported.
         let answer = server.ask(method::TOOLS_LIST, pager.params()).await;
         let Ok(answer) = answer else { break };
-        let Ok(page) = answer.read::<Page>() else { break };
+        let Ok(page) = answer.read::<ToolsPage>() else { break };
         let names = page.tools.iter().filter_map(|tool| {
             NAMES.into_iter().find(|name| *name == tool.name).map(|name| format!("`{name}`"))
         });

@@ -4,11 +4,18 @@ use std::collections::HashMap;
 
 use skillwire_trust::{
     Action, Answer, AnsweredReview, Approval, ApprovalReview, ApprovedSkill, DecisionChannel,
-    DynamicPolicy, Grants, KnownSkill, ListedSkill, LockFile, LoggedContent, Question, Reason,
-    Record, Refusal, Remedy, ReviewOutcome, SkillId, Standing,
+    DynamicPolicy, Grants, KnownSkill, ListedSkill, LockFile, LockMismatch, LoggedContent,
+    Question, Reason, Record, Refusal, Remedy, ReviewOutcome, SkillId, Standing,
 };
 
 use super::{Host, unusable, vouching::is_open_to};
+
+/// A recorded decision that can be taken back for as long as nothing else changes the record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UndoableDecision {
+    before: Record,
+    after: Record,
+}
 
 /// The user's decision about a skill.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,14 +29,17 @@ pub struct SkillDecision {
 impl Host {
     /// Returns the standing of a skill with the user.
     pub fn standing(&self, listed: &ListedSkill) -> Result<Standing, Refusal> {
-        let record = self.record(listed.id())?;
+        let record = self.record_as_listed(listed)?;
         let standing = Standing::of(listed, record.as_ref());
         Ok(self.with_declined_form(listed.id(), || listed.content(), standing))
     }
 
     /// Returns the standing of a skill with the user, as far as its listing tells.
     pub fn standing_of_known(&self, skill: &KnownSkill) -> Result<Standing, Refusal> {
-        let record = self.record(skill.id())?;
+        let record = match entry_of(skill) {
+            Some(listed) => self.record_as_listed(listed)?,
+            None => self.record(skill.id())?,
+        };
         let standing = Standing::of_known(skill, record.as_ref());
         Ok(self.with_declined_form(skill.id(), || skill.content(), standing))
     }
@@ -67,8 +77,48 @@ impl Host {
 
     /// Records the user's answer. Returns the approval, or the refusal for the caller that wanted
     /// the skill.
-    #[tracing::instrument(skip_all, fields(skill = %answered.listed().id()))]
     pub fn record_review(&self, answered: AnsweredReview) -> Result<ApprovedSkill, Refusal> {
+        self.record_undoable(answered).0
+    }
+
+    /// Records the user's answer as [`Self::record_review`] does, and returns what is needed to take it
+    /// back if it changed the record.
+    #[tracing::instrument(skip_all, fields(skill = %answered.listed().id()))]
+    pub fn record_undoable(
+        &self,
+        answered: AnsweredReview,
+    ) -> (Result<ApprovedSkill, Refusal>, Option<UndoableDecision>) {
+        let mut undoable = None;
+        let recorded = self.record_answer(answered, &mut undoable);
+        (recorded, undoable)
+    }
+
+    /// Takes a decision back, unless the record changed since. Returns whether it was taken back.
+    #[tracing::instrument(skip_all, fields(skill = %decision.before.id))]
+    pub fn undo_review(&self, decision: &UndoableDecision) -> Result<bool, Refusal> {
+        let UndoableDecision { before, after } = decision;
+        let mut is_unchanged = false;
+        let mut change = |record: &mut Record| {
+            is_unchanged = record == after;
+            if is_unchanged {
+                *record = before.clone();
+                // An answer to a question from before does not count any more.
+                record.revocations = after.revocations.saturating_add(1);
+            }
+        };
+        self.inner.records.update(&before.id, &mut change).map_err(unusable)?;
+        if is_unchanged {
+            let detail = Some("the decision was taken back in the page");
+            self.log_skill(&before.id, None, Action::Revoke, Ok(()), detail);
+        }
+        Ok(is_unchanged)
+    }
+
+    fn record_answer(
+        &self,
+        answered: AnsweredReview,
+        undoable: &mut Option<UndoableDecision>,
+    ) -> Result<ApprovedSkill, Refusal> {
         let listed = answered.listed().clone();
         let skill = listed.id();
         if answered.is_yes() && listed.binding().is_none() {
@@ -82,10 +132,20 @@ impl Host {
             Some(voucher) if channel == DecisionChannel::Signature => {
                 format!("by a signature of {}: {}", voucher.name, voucher.signer)
             }
+            Some(voucher) if channel == DecisionChannel::Decision => {
+                let end = voucher.until.map_or_else(String::new, |end| {
+                    format!(", until {}", humantime::format_rfc3339_seconds(end))
+                });
+                format!("by a signed decision of {}: {}{end}", voucher.name, voucher.signer)
+            }
             Some(voucher) => {
                 format!("{}; signed by {}: {}", channel.words(), voucher.name, voucher.signer)
             }
             None => channel.words().to_owned(),
+        };
+        let words = match answered.reason() {
+            Some(reason) => format!("{words}: {reason}"),
+            None => words,
         };
         if answered.is_yes()
             && channel == DecisionChannel::Unattended
@@ -96,8 +156,7 @@ impl Host {
                 .expected("an answer of the user at a terminal")
                 .actual("an approval without a question, which the user's settings forbid"));
         }
-        let by_signer = channel == DecisionChannel::Signature;
-        let signer = answered.voucher().filter(|_| by_signer).cloned();
+        let signer = answered.voucher().filter(|_| channel.is_signed()).cloned();
         let outcome = answered.outcome(self.inner.clock.now());
         if outcome.is_remembered() {
             let content = listed.content().map(|content| content.fingerprint());
@@ -105,9 +164,13 @@ impl Host {
             let mut change = |record: &mut Record| {
                 // The user may have declined the skill, switched it off or withdrawn the approval
                 // since the signature was looked at.
-                is_open = signer.as_ref().is_none_or(|signer| is_open_to(record, signer, content));
+                is_open = signer
+                    .as_ref()
+                    .is_none_or(|signer| is_open_to(record, channel, signer, content));
                 if is_open {
+                    let before = record.clone();
                     outcome.record(record);
+                    *undoable = Some(UndoableDecision { before, after: record.clone() });
                 }
             };
             self.inner.records.update(skill, &mut change).map_err(unusable)?;
@@ -123,6 +186,11 @@ impl Host {
             }
             ReviewOutcome::ApprovedOnce(approved) => {
                 let detail = format!("once, {words}");
+                self.log(&approved, Action::Approve, Ok(()), Some(&detail));
+                Ok(approved)
+            }
+            ReviewOutcome::ApprovedNextLoad(approved, _) => {
+                let detail = format!("for the next load, {words}");
                 self.log(&approved, Action::Approve, Ok(()), Some(&detail));
                 Ok(approved)
             }
@@ -152,13 +220,13 @@ impl Host {
     /// Returns the approval of a skill, without asking the user.
     pub fn approved(&self, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
         let refuse = |reason| Refusal::new(reason).about(listed.id());
-        let record = self.record(listed.id())?;
+        let record = self.record_as_listed(listed)?;
         if record.as_ref().is_some_and(|record| record.disabled) {
             return Err(refuse(Reason::Disabled).remedy(Remedy::EnableSkill(listed.id().clone())));
         }
         self.check_required_signature(listed)?;
         if let (Some(lock), Some(_)) = (&self.inner.lock, listed.id().origin.server()) {
-            return locked(lock, listed);
+            return self.locked(lock, listed);
         }
         if listed.integrity().is_dynamic() {
             self.check_dynamic(listed)?;
@@ -183,6 +251,23 @@ impl Host {
                 Err(refuse(Reason::NotApproved).remedy(Remedy::ApproveSkill(listed.id().clone())))
             }
         }
+    }
+
+    /// Takes the approval of the next load, if there is one of the skill as it is listed. Reading and
+    /// taking are one step, so that two loads at the same time do not both get it.
+    pub(super) fn take_next_load(
+        &self,
+        listed: &ListedSkill,
+    ) -> Result<Option<ApprovedSkill>, Refusal> {
+        let record = self.inner.records.get(listed.id()).map_err(unusable)?;
+        let is_open = record.is_some_and(|record| record.next_load.is_some());
+        if !is_open || self.inner.lock.is_some() {
+            return Ok(None);
+        }
+        let mut taken = None;
+        let mut take = |record: &mut Record| taken = ApprovedSkill::by_next_load(listed, record);
+        self.inner.records.update(listed.id(), &mut take).map_err(unusable)?;
+        Ok(taken)
     }
 
     /// Returns the approval of a skill, asking the user if there is none.
@@ -225,6 +310,10 @@ impl Host {
             records.iter().map(|record| (&record.id, record)).collect();
         let of = |skill: &&KnownSkill| {
             let record = records.get(skill.id()).copied();
+            let lost = |record: &Record| {
+                entry_of(skill).is_some_and(|listed| self.is_lost_decision(record, listed))
+            };
+            let record = record.filter(|record| !lost(record));
             let of_older_server = record.filter(|_| skill.offer().is_some());
             let standing = Standing::of_known(skill, record);
             SkillDecision {
@@ -242,7 +331,7 @@ impl Host {
     /// with the approval.
     pub fn may_pass_on(&self, listed: &ListedSkill, approval: Option<&Approval>) -> bool {
         match &self.inner.lock {
-            Some(lock) => locked(lock, listed).is_ok(),
+            Some(lock) => self.locked(lock, listed).is_ok(),
             None => approval.is_some_and(|approval| listed.may_be_covered_by(approval)),
         }
     }
@@ -263,7 +352,7 @@ impl Host {
         match &self.inner.lock {
             _ if *standing == Standing::Disabled => false,
             Some(lock) if of_server => {
-                entry_of(skill).is_some_and(|listed| locked(lock, listed).is_ok())
+                entry_of(skill).is_some_and(|listed| self.locked(lock, listed).is_ok())
             }
             _ => matches!(standing, Standing::Approved(_)) && !skill.integrity().is_dynamic(),
         }
@@ -274,7 +363,8 @@ impl Host {
     pub fn revoke(&self, skill: &SkillId) -> Result<bool, Refusal> {
         let mut existed = false;
         let mut change = |record: &mut Record| {
-            existed = record.approval.take().is_some();
+            let next_load = record.next_load.take();
+            existed = record.approval.take().is_some() || next_load.is_some();
             record.revocations = record.revocations.saturating_add(1);
         };
         self.inner.records.update(skill, &mut change).map_err(unusable)?;
@@ -290,6 +380,25 @@ impl Host {
         let action = if enabled { Action::Enable } else { Action::Disable };
         self.log_skill(skill, None, action, Ok(()), None);
         Ok(())
+    }
+
+    /// Checks a skill of a server against the lock file: its content, or the keys that it trusts for
+    /// decisions about skills that it does not list.
+    fn locked(&self, lock: &LockFile, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
+        let mismatch = match ApprovedSkill::by_lock(listed, lock) {
+            Ok(approved) => return Ok(approved),
+            Err(mismatch) => mismatch,
+        };
+        if mismatch == LockMismatch::NotLocked
+            && let Some(approved) = self.approved_by_locked_key(listed)
+        {
+            return Ok(approved);
+        }
+        Err(Refusal::new(Reason::NotLocked)
+            .about(listed.id())
+            .remedy(Remedy::UpdateLock)
+            .expected("content that the lock file lists")
+            .actual(mismatch))
     }
 
     pub(super) fn check_dynamic(&self, listed: &ListedSkill) -> Result<(), Refusal> {
@@ -311,15 +420,4 @@ fn entry_of(skill: &KnownSkill) -> Option<&ListedSkill> {
         KnownSkill::Contradicted(skill) => entry_of(skill.first()),
         KnownSkill::Unread(_) => None,
     }
-}
-
-/// Checks a skill of a server against the lock file.
-fn locked(lock: &LockFile, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
-    ApprovedSkill::by_lock(listed, lock).map_err(|mismatch| {
-        Refusal::new(Reason::NotLocked)
-            .about(listed.id())
-            .remedy(Remedy::UpdateLock)
-            .expected("content that the lock file lists")
-            .actual(mismatch)
-    })
 }

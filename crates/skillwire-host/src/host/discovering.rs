@@ -1,7 +1,7 @@
 //! Discovering skills.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
     time::Duration,
 };
@@ -168,11 +168,9 @@ impl Host {
         &self,
         listings: impl IntoIterator<Item = Result<Arc<Listing>, Refusal>>,
     ) -> Discovered {
-        let folders = self.folders();
-        let mut skills: Vec<KnownSkill> =
-            self.in_folders_once().into_iter().map(Into::into).collect();
+        let mut skills: Vec<KnownSkill> = Vec::new();
         let mut found = Discovered {
-            refused: folders.gated.iter().map(GatedSkill::refusal).collect(),
+            refused: self.folders().gated.iter().map(GatedSkill::refusal).collect(),
             ..Discovered::default()
         };
         for listing in listings {
@@ -186,8 +184,14 @@ impl Host {
                 Err(refusal) => found.incomplete.push(refusal),
             }
         }
-        found.registry = Registry::new(skills);
+        found.registry = self.registry_with(skills);
         found
+    }
+
+    /// Returns the registry of the skills in this machine's folders, and of `skills` of servers.
+    pub fn registry_with(&self, skills: impl IntoIterator<Item = KnownSkill>) -> Registry {
+        let in_folders = self.in_folders_once().into_iter().map(KnownSkill::from);
+        Registry::new(in_folders.chain(skills))
     }
 
     /// Finds the one skill that a handle names.
@@ -358,13 +362,16 @@ impl Host {
     /// Withdraws every approval whose skill is now listed with other content.
     fn note_listing(&self, origin: &Origin, skills: &[KnownSkill]) -> Result<(), Refusal> {
         let (records, _) = self.inner.records.of_origin(origin);
+        if records.is_empty() {
+            return Ok(());
+        }
+        let listed: HashMap<&SkillUri, &KnownSkill> =
+            skills.iter().map(|skill| (&skill.id().uri, skill)).collect();
         for record in records {
             let Some(approval) = record.approval.filter(|approval| !approval.revoked) else {
                 continue;
             };
-            let Some(now) = skills.iter().find(|skill| skill.id().uri == record.id.uri) else {
-                continue;
-            };
+            let Some(now) = listed.get(&record.id.uri) else { continue };
             if !now.may_be_covered_by(&approval) {
                 self.withdraw(&record.id, &approval)?;
             }

@@ -3,6 +3,7 @@
 mod approving;
 mod asking;
 mod comparing;
+mod deciding;
 mod discovering;
 mod exporting;
 mod folders;
@@ -25,15 +26,15 @@ use parking_lot::Mutex;
 use skillwire_client::{ClientOptions, Endpoint};
 use skillwire_core::Digest;
 use skillwire_trust::{
-    Action, Answer, ApprovedSkill, Audit, Cache, Clock, DialectMemory, Event, LockFile,
-    LoggedContent, MemoryDialects, MemoryRecords, NoAudit, NoCache, NoPrompter, Origin, Policy,
-    Prompter, Question, Reason, RecordStore, Refusal, Remedy, ServerLabel, SignatureCheck,
+    Action, Answer, ApprovedSkill, Audit, Cache, Clock, DecisionKeys, DialectMemory, Event,
+    LockFile, LoggedContent, MemoryDialects, MemoryRecords, NoAudit, NoCache, NoPrompter, Origin,
+    Policy, Prompter, Question, Reason, RecordStore, Refusal, Remedy, ServerLabel, SignatureCheck,
     SignatureRules, SkillId, StoreError,
 };
 
 use self::folders::Folders;
 pub use self::{
-    approving::SkillDecision,
+    approving::{SkillDecision, UndoableDecision},
     comparing::FileComparison,
     discovering::Discovered,
     exporting::ExportedFile,
@@ -49,10 +50,10 @@ use crate::{
 /// Connects to servers, remembers decisions and opens windows; clones are cheap.
 #[derive(Clone)]
 pub struct Host {
-    inner: Arc<Inner>,
+    inner: Arc<HostInner>,
 }
 
-struct Inner {
+struct HostInner {
     policy: Arc<Policy>,
     options: ClientOptions,
     clock: Arc<dyn Clock>,
@@ -80,6 +81,8 @@ struct Inner {
     signatures: Option<Arc<dyn SignatureRules>>,
     /// What checks of signatures found, by skill and content.
     signature_checks: Mutex<HashMap<(SkillId, Digest), SignatureCheck>>,
+    /// The keys whose signed decisions the user takes instead of a question.
+    decisions: Option<Arc<dyn DecisionKeys>>,
 }
 
 /// Builds a host; the default of every part keeps nothing and never asks the user.
@@ -95,6 +98,7 @@ pub struct HostBuilder {
     lock: Option<LockFile>,
     offline: bool,
     signatures: Option<Arc<dyn SignatureRules>>,
+    decisions: Option<Arc<dyn DecisionKeys>>,
 }
 
 impl Default for HostBuilder {
@@ -111,6 +115,7 @@ impl Default for HostBuilder {
             lock: None,
             offline: false,
             signatures: None,
+            decisions: None,
         }
     }
 }
@@ -177,6 +182,12 @@ impl HostBuilder {
         Self { signatures, ..self }
     }
 
+    /// Sets the keys whose signed decisions the user takes instead of a question.
+    #[must_use]
+    pub fn decisions(self, decisions: Option<Arc<dyn DecisionKeys>>) -> Self {
+        Self { decisions, ..self }
+    }
+
     /// Makes the host use only remembered and cached content.
     #[must_use]
     pub fn offline(self, offline: bool) -> Self {
@@ -185,7 +196,7 @@ impl HostBuilder {
 
     /// Builds the host.
     pub fn build(self) -> Host {
-        let inner = Inner {
+        let inner = HostInner {
             policy: Arc::new(self.policy),
             options: self.options,
             clock: self.clock,
@@ -206,6 +217,7 @@ impl HostBuilder {
             declined_forms: Mutex::default(),
             signatures: self.signatures,
             signature_checks: Mutex::default(),
+            decisions: self.decisions,
         };
         Host { inner: Arc::new(inner) }
     }
@@ -221,7 +233,11 @@ impl Host {
     ///
     /// A server that had the label before is replaced, but the decisions about its skills stay.
     pub fn add_server(&self, label: ServerLabel, address: impl Into<OriginAddress>) {
-        let (policy, clock) = (Arc::clone(&self.inner.policy), Arc::clone(&self.inner.clock));
+        let (mut policy, clock) = (Arc::clone(&self.inner.policy), Arc::clone(&self.inner.clock));
+        if self.takes_decisions_of(&label) {
+            // Entries carry decisions in members that the host does not understand itself.
+            Arc::make_mut(&mut policy).keeps_entry_text = true;
+        }
         let options = self.inner.options.clone();
         let dialects = Arc::clone(&self.inner.dialects);
         let address = address.into();

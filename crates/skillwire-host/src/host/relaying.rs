@@ -71,13 +71,6 @@ pub struct FreshListing {
     pub lifetime: Option<Duration>,
 }
 
-impl FreshListing {
-    /// Returns every skill whose entry can be used as it is; for the others, ask the server.
-    pub fn skills(&self) -> impl Iterator<Item = &ListedSkill> {
-        self.listing.skills.iter().filter_map(|skill| skill.certain().ok())
-    }
-}
-
 /// An entry, and how long the server says that it is valid.
 #[derive(Debug, Clone)]
 pub struct FreshEntry {
@@ -123,8 +116,8 @@ impl Relay {
 
     /// Completes a listing of an older dialect as far as the released extension needs it.
     ///
-    /// This costs one read of each `SKILL.md` whose frontmatter the listing does not have. The host
-    /// notes what it read, so that its own view of the server shows the same entries.
+    /// This costs one read of each `SKILL.md` whose frontmatter the listing does not have. A skill
+    /// whose `SKILL.md` cannot be read stays unread.
     async fn completed(&self, listing: Arc<Listing>) -> Arc<Listing> {
         if listing.skills.iter().all(|skill| skill.offer().is_none()) {
             return listing;
@@ -132,16 +125,16 @@ impl Relay {
         let mut whole = Listing { skills: Vec::new(), ..(*listing).clone() };
         for skill in &listing.skills {
             match skill {
-                KnownSkill::Unread(unread) if unread.offer().dialect.lists_frontmatter() => {
-                    whole.skills.push(unread.passed_on().into());
+                KnownSkill::Unread(unread) if !unread.offer().dialect.lists_frontmatter() => {
+                    match self.settle(skill).await {
+                        Ok(settled) => whole.skills.push(settled.into()),
+                        Err(refusal) => {
+                            whole.refused.push(refusal.about(skill.id()));
+                            whole.skills.push(skill.clone());
+                        }
+                    }
                 }
-                KnownSkill::Unread(_) => match self.settle(skill).await {
-                    Ok(settled) => whole.skills.push(settled.into()),
-                    Err(refusal) => whole.refused.push(refusal.about(skill.id())),
-                },
-                KnownSkill::Listed(_) | KnownSkill::Contradicted(_) => {
-                    whole.skills.push(skill.clone());
-                }
+                _ => whole.skills.push(skill.clone()),
             }
         }
         Arc::new(whole)

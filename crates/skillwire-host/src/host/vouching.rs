@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use skillwire_core::{ContentSet, Digest, RelPath, SkillResource};
 use skillwire_trust::{
-    ApprovedSkill, Integrity, ListedSkill, Reason, Record, Refusal, SignatureCheck, SignatureRule,
-    SignatureRules, SkillId, Standing, Voucher,
+    ApprovedSkill, DecisionChannel, Integrity, ListedSkill, Reason, Record, Refusal,
+    SignatureCheck, SignatureRule, SignatureRules, SkillId, Standing, Voucher,
 };
 
 use super::{Host, unusable};
@@ -61,15 +61,22 @@ impl Host {
         }
     }
 
-    /// Returns the approval of a skill, without asking the user: from the records, or from a signer
-    /// that the user's rules trust instead of a question.
+    /// Returns the approval of a skill, without asking the user: from the records, from a signer that
+    /// the user's rules trust instead of a question, or from a signed decision of its server.
     ///
-    /// This differs from [`Self::approved`] in that it may read the signature of the skill.
+    /// This differs from [`Self::approved`] in that it may read the signature of the skill, and takes an
+    /// approval of the next load: the caller is about to load the skill.
     pub async fn approved_unasked(&self, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
         let signature = self.read_signature(listed).await;
         match self.approved(listed) {
             Err(undecided) if undecided.reason.is_undecided() => {
-                self.approved_by_signer(listed, &signature)?.ok_or(undecided)
+                if let Some(approved) = self.take_next_load(listed)? {
+                    return Ok(approved);
+                }
+                if let Some(approved) = self.approved_by_signer(listed, &signature)? {
+                    return Ok(approved);
+                }
+                self.approved_by_decision(listed)?.ok_or(undecided)
             }
             decided => decided,
         }
@@ -106,13 +113,16 @@ impl Host {
         Ok(record.map(|record| self.without_former_signer(record)))
     }
 
-    /// Drops the approval of a record if a signer gave it whom the user's rules no longer trust
-    /// instead of a question.
+    /// Drops the approval of a record if a signer gave it whom the user no longer trusts instead of a
+    /// question, or whose word has ended.
     pub(super) fn without_former_signer(&self, mut record: Record) -> Record {
-        let by_signer = record.approval.as_ref().is_some_and(|approval| {
-            approval.channel == Some(skillwire_trust::DecisionChannel::Signature)
-        });
-        if by_signer && !self.still_suffices(&record) {
+        let channel = record.approval.as_ref().and_then(|approval| approval.channel);
+        let suffices = match channel {
+            Some(DecisionChannel::Signature) => self.still_suffices(&record),
+            Some(DecisionChannel::Decision) => self.decision_still_holds(&record),
+            _ => true,
+        };
+        if !suffices {
             record.approval = None;
         }
         record
@@ -138,9 +148,19 @@ impl Host {
         listed: &ListedSkill,
         signature: &SignatureCheck,
     ) -> Result<Option<ApprovedSkill>, Refusal> {
-        let skill = listed.id();
-        let Some((_, rule)) = self.signature_rule(skill) else { return Ok(None) };
+        let Some((_, rule)) = self.signature_rule(listed.id()) else { return Ok(None) };
         let Some(voucher) = signature.by_one_of(&rule.instead_of_asking) else { return Ok(None) };
+        self.approved_by_voucher(listed, voucher, DecisionChannel::Signature)
+    }
+
+    /// Approves loading of exactly this content because of a signer's word, unless the user has to
+    /// decide.
+    pub(super) fn approved_by_voucher(
+        &self,
+        listed: &ListedSkill,
+        voucher: &Voucher,
+        channel: DecisionChannel,
+    ) -> Result<Option<ApprovedSkill>, Refusal> {
         if self.inner.lock.is_some()
             || listed.integrity() != Integrity::Manifest
             || self.may_be_nested(listed)
@@ -148,18 +168,18 @@ impl Host {
         {
             return Ok(None);
         }
-        let record = self.inner.records.get(skill).map_err(unusable)?;
+        let record = self.inner.records.get(listed.id()).map_err(unusable)?;
         let content = listed.content().map(|content| content.fingerprint());
-        if !record.as_ref().is_none_or(|record| is_open_to(record, voucher, content)) {
+        if !record.as_ref().is_none_or(|record| is_open_to(record, channel, voucher, content)) {
             return Ok(None);
         }
         let shown = self.review(listed)?.show();
-        self.record_review(shown.decided_by(voucher.clone())).map(Some)
+        self.record_review(shown.decided_by(voucher.clone(), channel)).map(Some)
     }
 
     /// Tells whether a skill lies inside another one of its server, or may do so because the server
     /// was not listed.
-    fn may_be_nested(&self, listed: &ListedSkill) -> bool {
+    pub(super) fn may_be_nested(&self, listed: &ListedSkill) -> bool {
         let skill = listed.id();
         let Some(label) = skill.origin.server() else { return true };
         let listing = self.remote(label).ok().and_then(|remote| remote.held_listing());
@@ -234,14 +254,21 @@ fn find_signature(
 }
 
 /// Tells whether a signer may decide about a skill with this record: the user neither switched it off
-/// nor declined this content nor withdrew an approval of it, and no other signer vouched for what was
-/// approved before.
-pub(super) fn is_open_to(record: &Record, voucher: &Voucher, content: Option<Digest>) -> bool {
+/// nor declined this content nor withdrew an approval of it. A signature over files counts only if no
+/// other signer vouched for what was approved before. A key for decisions is one that the user chose
+/// for this one server, so that it may continue what another key or the user approved before.
+pub(super) fn is_open_to(
+    record: &Record,
+    channel: DecisionChannel,
+    voucher: &Voucher,
+    content: Option<Digest>,
+) -> bool {
     if record.disabled || (content.is_some() && record.declined == content) {
         return false;
     }
     match &record.approval {
         None => record.revocations == 0,
+        Some(_) if channel == DecisionChannel::Decision => true,
         Some(approval) => {
             approval.voucher.as_ref().is_some_and(|before| before.signer == voucher.signer)
         }
@@ -261,13 +288,15 @@ mod tests {
         let origin = Origin::parse("acme").unwrap();
         let new = Record::new(SkillId { origin, uri });
         let trusted = Digest::of(b"key");
-        let voucher = Voucher { name: "acme".into(), signer: "key 1".into(), trusted };
+        let voucher = Voucher { name: "acme".into(), signer: "key 1".into(), trusted, until: None };
         let content = Some(Digest::of(b"content"));
-        let is_open = |record: &Record| is_open_to(record, &voucher, content);
-        assert!(is_open(&new));
-        assert!(!is_open(&Record { disabled: true, ..new.clone() }));
-        assert!(!is_open(&Record { declined: content, ..new.clone() }));
-        assert!(is_open(&Record { declined: Some(Digest::of(b"other")), ..new.clone() }));
-        assert!(!is_open(&Record { revocations: 1, ..new }));
+        for channel in [DecisionChannel::Signature, DecisionChannel::Decision] {
+            let is_open = |record: &Record| is_open_to(record, channel, &voucher, content);
+            assert!(is_open(&new));
+            assert!(!is_open(&Record { disabled: true, ..new.clone() }));
+            assert!(!is_open(&Record { declined: content, ..new.clone() }));
+            assert!(is_open(&Record { declined: Some(Digest::of(b"other")), ..new.clone() }));
+            assert!(!is_open(&Record { revocations: 1, ..new.clone() }));
+        }
     }
 }

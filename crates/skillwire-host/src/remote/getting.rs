@@ -12,14 +12,14 @@ use skillwire_trust::{
     EntrySource, KnownSkill, ListedSkill, Origin, Reason, Refusal, SkillId, UnreadSkill,
 };
 
-use super::{Listing, Remote, Trouble, draft, uri_params};
+use super::{Listing, NoListing, Remote, draft, uri_params};
 use crate::{
     dialect::{OfferedFiles, SettleDepth},
     page::protocol_error,
 };
 
 /// The answer to `skills/get`.
-enum Got {
+enum GetAnswer {
     Released(ListedSkill),
     /// An entry of a draft, and why it is not one of the released extension.
     Draft(Box<Result<KnownSkill, Refusal>>, Refusal),
@@ -67,20 +67,20 @@ impl Remote {
             return self.settle_from(&listing, uri, source).await;
         }
         match self.get_entry(uri, source).await {
-            Ok(Got::Released(listed)) => Ok(listed),
+            Ok(GetAnswer::Released(listed)) => Ok(listed),
             // A single entry does not show which dialect the server speaks.
-            Ok(Got::Draft(skill, refusal)) => {
+            Ok(GetAnswer::Draft(skill, refusal)) => {
                 let listing = self.older_listing(true).await?;
                 if listing.is_none_or(|listing| listing.dialect != Some(Dialect::Draft)) {
                     return Err(refusal);
                 }
                 self.settle(&(*skill)?, source, SettleDepth::FileNames).await
             }
-            Err(Trouble::NoMethod(refusal)) => match self.older_listing(true).await? {
+            Err(NoListing::NoMethod(refusal)) => match self.older_listing(true).await? {
                 Some(listing) => self.settle_from(&listing, uri, source).await,
                 None => Err(refusal),
             },
-            Err(Trouble::Refused(refusal)) => Err(refusal),
+            Err(NoListing::Refused(refusal)) => Err(refusal),
         }
     }
 
@@ -175,14 +175,16 @@ impl Remote {
     }
 
     /// Requests one entry with `skills/get`.
-    async fn get_entry(&self, uri: &SkillUri, source: EntrySource) -> Result<Got, Trouble> {
+    async fn get_entry(&self, uri: &SkillUri, source: EntrySource) -> Result<GetAnswer, NoListing> {
         let id = SkillId { origin: self.origin(), uri: uri.clone() };
         let client = self.skills_client().await?;
         let limits = self.limits();
         let answer =
             self.request(&client, method::SKILLS_GET, uri_params(uri.as_str()), limits).await;
         let answer = answer.map_err(|error| match error {
-            error if error.is_unknown_method() => Trouble::NoMethod(self.refuse(&error).about(&id)),
+            error if error.is_unknown_method() => {
+                NoListing::NoMethod(self.refuse(&error).about(&id))
+            }
             error if error.is_not_found() => {
                 let refusal = Refusal::new(Reason::SkillNotFound).about(&id).actual(&error);
                 refusal.server_text(error.server_text()).into()
@@ -205,7 +207,7 @@ impl Remote {
                     return match unusable.age {
                         EntryAge::Draft(skill) => {
                             let skill = draft::known(&id.origin, *skill, self.allows_legacy());
-                            Ok(Got::Draft(Box::new(skill), refusal))
+                            Ok(GetAnswer::Draft(Box::new(skill), refusal))
                         }
                         EntryAge::Released | EntryAge::Unknown => Err(refusal.into()),
                     };
@@ -214,7 +216,7 @@ impl Remote {
         let listed =
             ListedSkill::new(self.origin(), received.entry, source).with_text(received.text);
         self.named.put(uri, &listed, self.clock.elapsed() + lifetime);
-        Ok(Got::Released(listed))
+        Ok(GetAnswer::Released(listed))
     }
 }
 

@@ -19,7 +19,7 @@ use super::{Remote, draft};
 use crate::{dialect::SkillServer as _, page};
 
 /// The entries of a page, each read or refused by itself.
-type Entries = Vec<Result<ReceivedEntry, UnusableEntry>>;
+type PageEntries = Vec<Result<ReceivedEntry, UnusableEntry>>;
 
 /// The result of listing one server.
 #[derive(Debug, Clone, Default)]
@@ -52,14 +52,14 @@ impl Listing {
 }
 
 /// Why a listing has not even a first page.
-pub(crate) enum Trouble {
+pub(crate) enum NoListing {
     /// The server does not know the method.
     NoMethod(Refusal),
     /// Any other failure.
     Refused(Refusal),
 }
 
-impl Trouble {
+impl NoListing {
     fn into_refusal(self) -> Refusal {
         match self {
             Self::NoMethod(refusal) | Self::Refused(refusal) => refusal,
@@ -67,7 +67,7 @@ impl Trouble {
     }
 }
 
-impl From<Refusal> for Trouble {
+impl From<Refusal> for NoListing {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
@@ -80,13 +80,13 @@ impl Remote {
         &self,
         client: &Client,
         deadline: Instant,
-    ) -> Result<(Listing, Duration), Trouble> {
+    ) -> Result<(Listing, Duration), NoListing> {
         let budgets = self.policy.budgets;
-        let mut collecting = Collecting::default();
+        let mut collecting = ListingInProgress::default();
         let mut pager = Pager::new(PageLimits { pages: budgets.pages, items: budgets.entries });
         let mut bytes = 0_u64;
         // The entries of the previous page, which are parsed while the next page is on its way.
-        let mut reading: Option<Reading> = None;
+        let mut reading: Option<PageParsing> = None;
         loop {
             let page = match self.fetch_page(client, pager.params(), deadline, &mut bytes).await {
                 Ok(page) => page,
@@ -126,7 +126,7 @@ impl Remote {
                 }
                 NextPage::Stop(truncation) => Some(self.stopped(truncation)),
             };
-            reading = Some(Reading::start(self.origin(), read));
+            reading = Some(PageParsing::start(self.origin(), read));
             if stop.is_some() {
                 collecting.listing.truncated = stop;
                 break;
@@ -154,7 +154,7 @@ impl Remote {
         params: Map<String, Value>,
         deadline: Instant,
         bytes: &mut u64,
-    ) -> Result<(RawAnswer, PageHead), Trouble> {
+    ) -> Result<(RawAnswer, PageHead), NoListing> {
         let left = deadline.saturating_duration_since(Instant::now());
         // A server that answers at once would be in time for ever, as a timer waits a moment.
         if left.is_zero() {
@@ -166,7 +166,7 @@ impl Remote {
         let answer = answer.map_err(|error| {
             let refusal = self.refuse(&error);
             let unknown = error.is_unknown_method();
-            if unknown { Trouble::NoMethod(refusal) } else { Trouble::Refused(refusal) }
+            if unknown { NoListing::NoMethod(refusal) } else { NoListing::Refused(refusal) }
         })?;
         *bytes += u64::try_from(answer.text().len()).unwrap_or(u64::MAX);
         let head = v1::read_head(answer.text()).map_err(|invalid| {
@@ -177,17 +177,17 @@ impl Remote {
 }
 
 /// The entries of a page, parsed on a blocking thread.
-struct Reading(Origin, tokio::task::JoinHandle<Result<Entries, Refusal>>);
+struct PageParsing(Origin, tokio::task::JoinHandle<Result<PageEntries, Refusal>>);
 
-impl Reading {
+impl PageParsing {
     fn start(
         origin: Origin,
-        read: impl FnOnce() -> Result<Entries, Refusal> + Send + 'static,
+        read: impl FnOnce() -> Result<PageEntries, Refusal> + Send + 'static,
     ) -> Self {
         Self(origin, tokio::task::spawn_blocking(read))
     }
 
-    async fn finish(self) -> Result<Entries, Refusal> {
+    async fn finish(self) -> Result<PageEntries, Refusal> {
         let Self(origin, reading) = self;
         // The task ends early only if it panics.
         let broken = |_| page::protocol_error(&origin, method::SKILLS_LIST, "something unreadable");
@@ -197,7 +197,7 @@ impl Reading {
 
 /// A listing in progress.
 #[derive(Default)]
-pub(crate) struct Collecting {
+pub(crate) struct ListingInProgress {
     listing: Listing,
     places: BTreeMap<SkillUri, usize>,
     lifetime: Option<Duration>,
@@ -205,8 +205,8 @@ pub(crate) struct Collecting {
     unusable: Vec<UnusableEntry>,
 }
 
-impl Collecting {
-    fn add(&mut self, origin: &Origin, entries: Entries) {
+impl ListingInProgress {
+    fn add(&mut self, origin: &Origin, entries: PageEntries) {
         for entry in entries {
             match entry {
                 Ok(received) => {

@@ -5,12 +5,12 @@ use skillwire_dialects::sep_2076::ArgumentValues;
 use skillwire_trust::{Reason, Refusal, Subject};
 
 /// Arguments that are an object of strings and numbers.
-pub(super) struct Input<'a> {
+pub(super) struct ToolInput<'a> {
     tool: &'a str,
     arguments: Option<&'a Map<String, Value>>,
 }
 
-impl<'a> Input<'a> {
+impl<'a> ToolInput<'a> {
     pub(super) fn new(tool: &'a str, arguments: &'a Value) -> Result<Self, Refusal> {
         match arguments {
             Value::Null => Ok(Self { tool, arguments: None }),

@@ -12,7 +12,7 @@ use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use skillwire_trust::{Handle, Origin, Reason, Refusal, ServerLabel, Subject};
 
-use self::input::Input;
+use self::input::ToolInput;
 pub use self::spec::{ToolSpec, all, skill_arguments};
 use crate::{
     context::{
@@ -33,12 +33,12 @@ const MOST_LISTED: usize = 100;
 pub struct ModelTools {
     host: Host,
     boundaries: Boundaries,
-    windows: Mutex<HashMap<String, Opened>>,
+    windows: Mutex<HashMap<String, OpenedWindow>>,
 }
 
 /// A window, and the handle by which the model opened it.
 #[derive(Clone)]
-struct Opened {
+struct OpenedWindow {
     handle: String,
     window: Arc<Window>,
 }
@@ -74,7 +74,7 @@ impl ModelTools {
     }
 
     async fn call_tool(&self, tool: &str, arguments: &Value) -> Result<ModelText, Refusal> {
-        let input = Input::new(tool, arguments)?;
+        let input = ToolInput::new(tool, arguments)?;
         match tool {
             "list_skills" => self.list_skills(&input).await,
             "load_skill" => self.load_skill(&input).await,
@@ -86,7 +86,7 @@ impl ModelTools {
         }
     }
 
-    async fn list_skills(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {
+    async fn list_skills(&self, input: &ToolInput<'_>) -> Result<ModelText, Refusal> {
         let (query, server) = (input.optional("query")?, input.optional("server")?);
         let found = self.host.known().await;
         let fits = |text: &str| {
@@ -111,7 +111,7 @@ impl ModelTools {
         Ok(ModelText::of_host(text))
     }
 
-    async fn load_skill(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {
+    async fn load_skill(&self, input: &ToolInput<'_>) -> Result<ModelText, Refusal> {
         let name = input.required("name")?;
         let handle = Handle::parse(name)?;
         let listed = self.host.resolve(&handle).await?;
@@ -120,7 +120,8 @@ impl ModelTools {
         let window = loaded.window;
         let handle = handle_of(&self.host.known().await, &window, &handle);
         let id = window_id(&window);
-        self.lock().insert(id.clone(), Opened { handle: handle.clone(), window: window.clone() });
+        self.lock()
+            .insert(id.clone(), OpenedWindow { handle: handle.clone(), window: window.clone() });
         if loaded.repeated {
             let text =
                 format!("The skill {} is loaded already, as window {id}.\n", one_line(&handle));
@@ -133,14 +134,14 @@ impl ModelTools {
         Ok(ModelText::of_host(note).followed_by(&block))
     }
 
-    fn unload_skill(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {
+    fn unload_skill(&self, input: &ToolInput<'_>) -> Result<ModelText, Refusal> {
         let opened = self.opened(input)?;
         opened.window.release();
         self.lock().remove(input.required("window")?);
         Ok(ModelText::of_host(format!("The skill {} is unloaded.\n", one_line(&opened.handle))))
     }
 
-    async fn read_skill_file(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {
+    async fn read_skill_file(&self, input: &ToolInput<'_>) -> Result<ModelText, Refusal> {
         let opened = self.opened(input)?;
         let path = input.required("path")?;
         let part = FilePart {
@@ -150,13 +151,13 @@ impl ModelTools {
         Ok(opened.window.read_for_model(path, part, &opened.handle, &self.boundaries).await?.text)
     }
 
-    fn list_skill_files(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {
+    fn list_skill_files(&self, input: &ToolInput<'_>) -> Result<ModelText, Refusal> {
         let opened = self.opened(input)?;
         let path = input.optional("path")?.unwrap_or_default();
         Ok(children(&opened.handle, &opened.window.list(path)?))
     }
 
-    async fn read_resource(&self, input: &Input<'_>) -> Result<ModelText, Refusal> {
+    async fn read_resource(&self, input: &ToolInput<'_>) -> Result<ModelText, Refusal> {
         let server = input.required("server")?;
         let label = ServerLabel::parse(server).map_err(|error| {
             Refusal::new(Reason::ServerUnknown)
@@ -167,7 +168,7 @@ impl ModelTools {
         Ok(block::ordinary_resource(&content, &self.boundaries)?)
     }
 
-    fn opened(&self, input: &Input<'_>) -> Result<Opened, Refusal> {
+    fn opened(&self, input: &ToolInput<'_>) -> Result<OpenedWindow, Refusal> {
         let id = input.required("window")?;
         let opened = self.lock().get(id).cloned();
         opened.ok_or_else(|| {
@@ -177,7 +178,7 @@ impl ModelTools {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Opened>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, OpenedWindow>> {
         self.windows.lock()
     }
 }

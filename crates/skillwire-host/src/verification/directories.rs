@@ -23,15 +23,15 @@ const MAX_FINDINGS: usize = 100;
 const DIRECTORY: &str = "inode/directory";
 
 #[derive(Deserialize)]
-struct Page<'a> {
+struct DirectoryPage<'a> {
     #[serde(borrow, default)]
-    resources: Option<Vec<Child<'a>>>,
+    resources: Option<Vec<ReportedChild<'a>>>,
     #[serde(rename = "nextCursor", default)]
     next: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Child<'a> {
+struct ReportedChild<'a> {
     #[serde(borrow)]
     uri: std::borrow::Cow<'a, str>,
     #[serde(rename = "mimeType", borrow, default)]
@@ -66,8 +66,8 @@ pub(super) async fn check(
                 }
             };
             let broken = || Refusal::new(Reason::ProtocolError).about(listed.id()).file(&directory);
-            let page = serde_json::from_str::<Page<'_>>(answer.text());
-            let Some(Page { resources: Some(children), next, .. }) = page.ok() else {
+            let page = serde_json::from_str::<DirectoryPage<'_>>(answer.text());
+            let Some(DirectoryPage { resources: Some(children), next, .. }) = page.ok() else {
                 let refusal = broken().expected("a list `resources` of children");
                 walk.findings.push(Finding::must(refusal));
                 break;
@@ -124,7 +124,7 @@ impl<'a> DirectoryWalk<'a> {
     }
 
     /// Notes one child that the server names in a directory.
-    fn child(&mut self, directory: &str, child: &Child<'_>) {
+    fn child(&mut self, directory: &str, child: &ReportedChild<'_>) {
         let uri = ResourceUri::parse(&child.uri).ok();
         let Some(uri) = uri.filter(|uri| uri.parent().is_some_and(|p| p.as_str() == directory))
         else {

@@ -10,14 +10,14 @@ use crate::dialect::{OfferedFiles, SettleDepth};
 
 /// The result for one skill.
 #[derive(Debug, Default)]
-pub(super) struct Checked {
+pub(super) struct SkillCheck {
     pub(super) files: usize,
     pub(super) dynamic: bool,
     pub(super) first_seen: bool,
     pub(super) findings: Vec<Finding>,
 }
 
-pub(super) async fn check(server: &Server, skill: &KnownSkill, in_flight: usize) -> Checked {
+pub(super) async fn check(server: &Server, skill: &KnownSkill, in_flight: usize) -> SkillCheck {
     let (listed, contradicted) = match skill {
         KnownSkill::Listed(listed) => (listed, false),
         KnownSkill::Unread(_) => return check_unread(server, skill, in_flight).await,
@@ -26,7 +26,7 @@ pub(super) async fn check(server: &Server, skill: &KnownSkill, in_flight: usize)
             first => return check_unread(server, first, in_flight).await,
         },
     };
-    let mut checked = Checked::default();
+    let mut checked = SkillCheck::default();
     if contradicted {
         checked.findings.push(Finding::must(
             Refusal::new(Reason::EntryInconsistent)
@@ -57,8 +57,8 @@ pub(super) async fn check(server: &Server, skill: &KnownSkill, in_flight: usize)
 }
 
 /// Checks that a skill of an older dialect keeps what its server promised.
-async fn check_unread(server: &Server, skill: &KnownSkill, in_flight: usize) -> Checked {
-    let mut checked = Checked::default();
+async fn check_unread(server: &Server, skill: &KnownSkill, in_flight: usize) -> SkillCheck {
+    let mut checked = SkillCheck::default();
     let settled = match server.settle(skill, EntrySource::Named, SettleDepth::SkillFile).await {
         Ok(settled) => settled,
         Err(refusal) => {

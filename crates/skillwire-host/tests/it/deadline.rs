@@ -5,34 +5,33 @@ use std::time::Duration;
 use skillwire_host::Host;
 use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
 use skillwire_trust::{Budgets, Policy, Reason, Remedy};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::support::{endpoint, label};
 
-/// The time that all servers together have in this test.
-const SHARED: Duration = Duration::from_millis(500);
+/// The time that all servers together have. It passes only while every task waits, where a test
+/// pauses the clock.
+const SHARED: Duration = Duration::from_secs(3);
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn policy() -> Policy {
     let budgets = Budgets { discovery_time: SHARED, ..Budgets::default() };
     Policy { budgets, ..Policy::default() }
 }
 
-#[tokio::test]
-async fn a_hanging_and_an_endless_neighbour_cost_one_shared_deadline_sec_10() {
+#[tokio::test(start_paused = true)]
+async fn a_hanging_neighbour_costs_one_shared_deadline_sec_10() {
     let quick = HostileServer::new().skill("refunds", [("x", "x")]);
     let hangs = HostileServer::new().on("skills/list", |_, _| ScriptedReply::Never);
-    let endless = HostileServer::new().fault(Fault::EndlessPages);
     let host = Host::builder().policy(policy()).build();
-    for (name, server) in [("quick", &quick), ("hangs", &hangs), ("endless", &endless)] {
+    for (name, server) in [("quick", &quick), ("hangs", &hangs), ("hangs-too", &hangs)] {
         host.add_server(label(name), endpoint(server));
     }
-    let found = timeout(PATIENCE, host.discover()).await.expect("the deadline is kept");
+    let started = Instant::now();
+    let found = host.discover().await;
+    assert!(started.elapsed() < 2 * SHARED, "they wait at the same time: {:?}", started.elapsed());
     assert!(found.registry.items().iter().any(|item| item.handle == "quick:refunds"));
-    // The pages that came until then are there, and the rest is reported.
-    let listed = found.registry.items().iter().filter(|item| item.handle.starts_with("endless:"));
-    assert!(listed.count() > 0, "{:?} {:?}", found.incomplete, found.refused);
     let late: Vec<_> = found.incomplete.iter().map(|refusal| refusal.reason).collect();
     assert_eq!(late, [Reason::ServerTimeout, Reason::ServerTimeout]);
     let hangs = label("hangs");
@@ -40,7 +39,24 @@ async fn a_hanging_and_an_endless_neighbour_cost_one_shared_deadline_sec_10() {
     assert!(advice.into_iter().any(|remedy| *remedy == Remedy::AskServerAlone(hangs.clone())));
 }
 
+// An endless server answers at once, again and again, so a paused clock would stand still for ever.
 #[tokio::test]
+async fn an_endless_neighbour_costs_one_shared_deadline_sec_10() {
+    let quick = HostileServer::new().skill("refunds", [("x", "x")]);
+    let endless = HostileServer::new().fault(Fault::EndlessPages);
+    let host = Host::builder().policy(policy()).build();
+    host.add_server(label("quick"), endpoint(&quick));
+    host.add_server(label("endless"), endpoint(&endless));
+    let found = timeout(PATIENCE, host.discover()).await.expect("the deadline is kept");
+    assert!(found.registry.items().iter().any(|item| item.handle == "quick:refunds"));
+    // The pages that came until then are there, and the rest is reported.
+    let listed = found.registry.items().iter().filter(|item| item.handle.starts_with("endless:"));
+    assert!(listed.count() > 0, "{:?} {:?}", found.incomplete, found.refused);
+    let late: Vec<_> = found.incomplete.iter().map(|refusal| refusal.reason).collect();
+    assert_eq!(late, [Reason::ServerTimeout]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_answers_in_time_is_known_before_the_rest_is_waited_for_fu_15() {
     let quick = HostileServer::new().skill("refunds", [("x", "x")]);
     let hangs = HostileServer::new().on("skills/list", |_, _| ScriptedReply::Never);
@@ -52,6 +68,6 @@ async fn what_answers_in_time_is_known_before_the_rest_is_waited_for_fu_15() {
         let handles = found.registry.items().iter().map(|item| item.handle.clone());
         early = Some((handles.collect::<Vec<_>>(), waiting.to_vec()));
     });
-    timeout(PATIENCE, discovering).await.expect("the deadline is kept");
+    discovering.await;
     assert_eq!(early, Some((vec!["quick:refunds".to_owned()], vec![label("hangs")])));
 }

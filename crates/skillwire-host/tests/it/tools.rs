@@ -96,7 +96,7 @@ async fn content_is_framed_as_untrusted_text_of_its_server_hst_67_hst_69_hst_83(
     let file = tools.call("read_skill_file", &read).await.unwrap();
     for block in [text.as_str(), file.as_str()] {
         assert!(block.contains("acme"), "tagged: {block}");
-        assert!(block.contains("no authority"), "no authority: {block}");
+        assert!(block.contains("without authority"), "without authority: {block}");
     }
     assert!(file.as_str().contains("details"));
 }

@@ -13,7 +13,7 @@ const MAX_DETAIL_CHARS: usize = 4096;
 /// cannot act on a terminal.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct EventLine {
     time: String,
     label: String,
     uri: Option<String>,
@@ -33,7 +33,7 @@ pub(super) fn write(event: &Event) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.clone(),
     };
-    let line = Line {
+    let line = EventLine {
         time: time::to_text(event.time),
         label: event.label.clone(),
         uri: event.skill.as_ref().map(|skill| skill.uri.to_string()),
@@ -50,7 +50,8 @@ pub(super) fn write(event: &Event) -> String {
 
 /// Reads a line; the error is a clause that follows "it".
 pub(super) fn read(text: &str) -> Result<Event, String> {
-    let line: Line = serde_json::from_str(text).map_err(|error| format!("is no event: {error}"))?;
+    let line: EventLine =
+        serde_json::from_str(text).map_err(|error| format!("is no event: {error}"))?;
     let time = time::from_text(&line.time).ok_or("holds a time that is none")?;
     let skill = line.uri.as_deref().map(|uri| skill(&line.label, uri)).transpose()?;
     let content = line.digest_set.as_deref().map(str::parse::<Digest>).transpose();
@@ -60,7 +61,7 @@ pub(super) fn read(text: &str) -> Result<Event, String> {
         known.copied().ok_or("holds a reason that this program does not know")
     });
     let reason = reason.transpose()?;
-    let Line { label, content_id, action, decision, detail, .. } = line;
+    let EventLine { label, content_id, action, decision, detail, .. } = line;
     Ok(Event { time, skill, label, content, content_id, action, decision, reason, detail })
 }
 

@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use super::folder::{Fault, Folder};
+use super::folder::{Folder, PathError};
 
 mod line;
 mod read;
@@ -72,11 +72,11 @@ impl AuditLog {
         Ok(AuditLines::new(folder, earlier, current.map(|file| (CURRENT.to_owned(), file))))
     }
 
-    fn write(&self, line: &[u8]) -> Result<(), Fault> {
+    fn write(&self, line: &[u8]) -> Result<(), PathError> {
         let folder = Folder::make(&self.folder)?;
         let _locked = folder.lock(LOCK)?;
         let cannot = |error: std::io::Error| {
-            Fault::new(folder.path().join(CURRENT), format!("cannot be written: {error}"))
+            PathError::new(folder.path().join(CURRENT), format!("cannot be written: {error}"))
         };
         let mut file = folder.append(CURRENT)?;
         let mut length = file.metadata().map_err(cannot)?.len();
@@ -97,7 +97,7 @@ impl AuditLog {
     }
 
     /// Renames the full log to the next number.
-    fn put_away(folder: &Folder) -> Result<(), Fault> {
+    fn put_away(folder: &Folder) -> Result<(), PathError> {
         let names = folder.entries()?;
         let last = names.iter().filter_map(|(name, _)| number(name)).max().unwrap_or(0);
         folder.rename(CURRENT, &format!("audit-{:06}.jsonl", last.saturating_add(1)))?;
@@ -110,7 +110,7 @@ impl Audit for AuditLog {
         let line = line::write(event);
         if line.len() > MAX_LINE_BYTES {
             let place = self.folder.join(CURRENT);
-            return Err(Fault::new(place, "cannot hold so long a line").into());
+            return Err(PathError::new(place, "cannot hold so long a line").into());
         }
         Ok(self.write(line.as_bytes())?)
     }

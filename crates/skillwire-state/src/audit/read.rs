@@ -39,11 +39,11 @@ pub struct AuditLines {
     earlier: VecDeque<String>,
     /// The current log, opened while no process could rotate it.
     current: Option<(String, File)>,
-    reading: Option<Reading>,
+    reading: Option<LogReader>,
 }
 
 #[derive(Debug)]
-struct Reading {
+struct LogReader {
     name: String,
     line: usize,
     file: BufReader<File>,
@@ -65,19 +65,19 @@ impl AuditLines {
     }
 
     /// Opens the next log; one that cannot be opened is reported and skipped.
-    fn open_next(&mut self) -> Option<Result<Reading, UnreadableLine>> {
+    fn open_next(&mut self) -> Option<Result<LogReader, UnreadableLine>> {
         let (name, file) = match self.earlier.pop_front() {
             None => self.current.take()?,
             Some(name) => {
                 let problem = match self.folder.as_ref()?.file(&name) {
-                    Ok(Some(file)) => return Some(Ok(Reading::new(name, file))),
+                    Ok(Some(file)) => return Some(Ok(LogReader::new(name, file))),
                     Ok(None) => "was removed meanwhile".to_owned(),
                     Err(fault) => format!("cannot be opened: {fault}"),
                 };
                 return Some(Err(UnreadableLine { file: name, line: 1, problem }));
             }
         };
-        Some(Ok(Reading::new(name, file)))
+        Some(Ok(LogReader::new(name, file)))
     }
 }
 
@@ -86,7 +86,7 @@ impl Iterator for AuditLines {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(item) = self.reading.as_mut().and_then(Reading::next) {
+            if let Some(item) = self.reading.as_mut().and_then(LogReader::next) {
                 return Some(item);
             }
             match self.open_next()? {
@@ -97,7 +97,7 @@ impl Iterator for AuditLines {
     }
 }
 
-impl Reading {
+impl LogReader {
     fn new(name: String, file: File) -> Self {
         Self { name, line: 0, file: BufReader::new(file), over: false }
     }

@@ -3,10 +3,10 @@
 use std::{path::Path, time::SystemTime};
 
 use super::MAX_COMPONENTS;
-use crate::folder::{Fault, Folder, Kind};
+use crate::folder::{EntryKind, Folder, PathError};
 
 /// A cached file, by the names that lead to it from the root.
-struct Kept {
+struct CachedFile {
     modified: SystemTime,
     size: u64,
     names: Vec<String>,
@@ -14,7 +14,7 @@ struct Kept {
 
 /// Removes the oldest files when the cache exceeds `bound` bytes. It frees an eighth more than
 /// needed, so that not every new file causes a sweep.
-pub(super) fn oldest(root: &Path, bound: u64) -> Result<(), Fault> {
+pub(super) fn oldest(root: &Path, bound: u64) -> Result<(), PathError> {
     let Some(root) = Folder::find(root)? else { return Ok(()) };
     let mut kept = Vec::new();
     collect(&root, &mut Vec::new(), &mut kept);
@@ -35,20 +35,20 @@ pub(super) fn oldest(root: &Path, bound: u64) -> Result<(), Fault> {
 
 /// Lists the files below a folder; skips folders that cannot be opened, which belong to another
 /// user.
-fn collect(folder: &Folder, names: &mut Vec<String>, kept: &mut Vec<Kept>) {
+fn collect(folder: &Folder, names: &mut Vec<String>, kept: &mut Vec<CachedFile>) {
     for (name, kind) in folder.entries().unwrap_or_default() {
         names.push(name);
         let name = names.last().map_or("", String::as_str);
         match kind {
-            Kind::Folder if names.len() <= MAX_COMPONENTS => {
+            EntryKind::Folder if names.len() <= MAX_COMPONENTS => {
                 if let Ok(Some(inner)) = folder.folder(name) {
                     collect(&inner, names, kept);
                 }
             }
-            Kind::File => {
+            EntryKind::File => {
                 if let Some(facts) = folder.facts(name) {
                     let (modified, size) = (facts.modified, facts.size);
-                    kept.push(Kept { modified, size, names: names.clone() });
+                    kept.push(CachedFile { modified, size, names: names.clone() });
                 }
             }
             _ => {}
@@ -58,7 +58,7 @@ fn collect(folder: &Folder, names: &mut Vec<String>, kept: &mut Vec<Kept>) {
 }
 
 /// Removes a file and the folders that become empty.
-fn remove(folder: &Folder, names: &[String]) -> Result<(), Fault> {
+fn remove(folder: &Folder, names: &[String]) -> Result<(), PathError> {
     match names {
         [] => Ok(()),
         [file] => folder.remove_file(file),

@@ -4,19 +4,20 @@ use std::{
     collections::HashMap,
     path::{Component, Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::SystemTime,
 };
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use skillwire_core::{Digest, SkillResource, agent_folders::lies_in_agent_folder};
 use skillwire_trust::{Cache, Origin, SkillId, StoreError, VerifiedFile};
 
 use super::{
     encoding::{decode, encode, skill_of_root},
-    folder::{Fault, Folder},
+    folder::{Folder, PathError},
 };
 
 mod evict;
@@ -47,19 +48,19 @@ pub struct FileCache {
     /// Bytes written since this process last measured the cache; `None` before the first time.
     unswept: Mutex<Option<u64>>,
     /// Open folders of skills that were read: opening them again takes longer than reading a file.
-    open: Mutex<HashMap<SkillId, Arc<Way>>>,
+    open: Mutex<HashMap<SkillId, Arc<OpenFolders>>>,
 }
 
 /// Open folders from the root of a cache to the folder of a skill.
 #[derive(Debug)]
-struct Way {
+struct OpenFolders {
     root: Folder,
     inner: Vec<(String, Folder)>,
 }
 
-impl Way {
+impl OpenFolders {
     /// Opens every folder on the way, if all of them exist.
-    fn find(root: &Path, skill: &SkillId) -> Result<Option<Self>, Fault> {
+    fn find(root: &Path, skill: &SkillId) -> Result<Option<Self>, PathError> {
         let Some(root) = Folder::find(root)? else { return Ok(None) };
         let mut way = Self { root, inner: Vec::new() };
         for name in folders(skill) {
@@ -97,7 +98,7 @@ impl FileCache {
         let root = root.into();
         if lies_in_agent_folder(&root) {
             let problem = "is where agents look for skills, so nothing may be cached there";
-            return Err(Fault::new(root, problem).into());
+            return Err(PathError::new(root, problem).into());
         }
         Ok(Self { root, bound: DEFAULT_BOUND, unswept: Mutex::default(), open: Mutex::default() })
     }
@@ -138,14 +139,14 @@ impl FileCache {
         path.strip_prefix(&self.root).ok()?.components().map(name).collect()
     }
 
-    fn read(&self, skill: &SkillId, file: &SkillResource) -> Result<Option<Bytes>, Fault> {
+    fn read(&self, skill: &SkillId, file: &SkillResource) -> Result<Option<Bytes>, PathError> {
         let name = file_name(&file.digest);
-        let held = lock(&self.open).get(skill).map(Arc::clone);
+        let held = self.open.lock().get(skill).map(Arc::clone);
         if let Some(way) = held.filter(|way| way.is_still_right()) {
             return Ok(way.last().read_exactly(&name, file.size)?.map(Bytes::from));
         }
-        lock(&self.open).remove(skill);
-        let Some(way) = Way::find(&self.root, skill)? else { return Ok(None) };
+        self.open.lock().remove(skill);
+        let Some(way) = OpenFolders::find(&self.root, skill)? else { return Ok(None) };
         let bytes = way.last().read_exactly(&name, file.size)?;
         // On systems without file numbers the check always fails, so holding the folder would be
         // useless.
@@ -155,15 +156,15 @@ impl FileCache {
         Ok(bytes.map(Bytes::from))
     }
 
-    fn hold(&self, skill: &SkillId, way: Way) {
-        let mut open = lock(&self.open);
+    fn hold(&self, skill: &SkillId, way: OpenFolders) {
+        let mut open = self.open.lock();
         if open.len() >= MOST_OPEN {
             open.clear();
         }
         open.insert(skill.clone(), Arc::new(way));
     }
 
-    fn write(&self, file: &VerifiedFile) -> Result<(), Fault> {
+    fn write(&self, file: &VerifiedFile) -> Result<(), PathError> {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let mut folder = Folder::make(&self.root)?;
         for name in folders(file.skill()) {
@@ -177,8 +178,8 @@ impl FileCache {
     }
 
     /// Evicts files if enough was written since the last sweep.
-    fn tidy(&self, put: u64) -> Result<(), Fault> {
-        let mut unswept = lock(&self.unswept);
+    fn tidy(&self, put: u64) -> Result<(), PathError> {
+        let mut unswept = self.unswept.lock();
         let since = unswept.map(|since| since.saturating_add(put));
         match since {
             Some(since) if since <= self.bound / 16 => *unswept = Some(since),
@@ -205,15 +206,15 @@ impl Cache for FileCache {
     fn put(&self, file: &VerifiedFile) -> Result<(), StoreError> {
         if file.listed().size > self.bound {
             let problem = format!("keeps at most {} bytes", self.bound);
-            return Err(Fault::new(&self.root, problem).into());
+            return Err(PathError::new(&self.root, problem).into());
         }
         if folders(file.skill()).len() > MAX_COMPONENTS {
-            return Err(Fault::new(&self.root, "has no room for so long a URI").into());
+            return Err(PathError::new(&self.root, "has no room for so long a URI").into());
         }
         let mut written = self.write(file);
         for _ in 1..ATTEMPTS {
             // Another process may have removed the folder while it was empty.
-            if written.as_ref().is_err_and(Fault::is_gone) {
+            if written.as_ref().is_err_and(PathError::is_gone) {
                 written = self.write(file);
             }
         }
@@ -222,17 +223,11 @@ impl Cache for FileCache {
     }
 
     fn remove_origin(&self, origin: &Origin) -> Result<usize, StoreError> {
-        lock(&self.open).retain(|skill, _| skill.origin != *origin);
+        self.open.lock().retain(|skill, _| skill.origin != *origin);
         let Some(root) = Folder::find(&self.root)? else { return Ok(0) };
         let [label] = &encode(origin.label())[..] else { return Ok(0) };
         Ok(root.remove_all(label)?)
     }
-}
-
-/// Locks a mutex and ignores poisoning: every change under these locks is one step, so a panic
-/// elsewhere leaves the values whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the folder names of a skill, outermost first.

@@ -356,7 +356,7 @@ mod unix {
             let skill = id("acme", &format!("skill://s{number}/SKILL.md"));
             cache.put(&verified(&skill, "a.md", b"a")).unwrap();
             assert!(cache.get(&skill, &listed(&skill, "a.md", b"a")).is_some());
-            let held = lock(&cache.open).len();
+            let held = cache.open.lock().len();
             assert_eq!(held, if number < MOST_OPEN { number + 1 } else { 1 });
         }
     }
@@ -370,7 +370,7 @@ mod unix {
             assert!(cache.get(skill, &listed(skill, "a.md", b"a")).is_some());
         }
         cache.remove_origin(&one.origin).unwrap();
-        assert_eq!(lock(&cache.open).keys().collect::<Vec<_>>(), [&two]);
+        assert_eq!(cache.open.lock().keys().collect::<Vec<_>>(), [&two]);
     }
 
     #[test]

@@ -20,17 +20,17 @@ mod other;
 mod unix;
 
 #[cfg(not(unix))]
-use other::{Dir, facts_of, user};
+use other::{OpenDir, facts_of, user};
 use skillwire_trust::StoreError;
 #[cfg(unix)]
-use unix::{Dir, facts_of, user};
+use unix::{OpenDir, facts_of, user};
 
 /// The deepest folder that is emptied or listed; this program creates none as deep.
 const MAX_DEPTH: usize = 128;
 
 /// The type of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     Folder,
     File,
     Link,
@@ -67,16 +67,16 @@ impl Stamp {
 
     /// Returns the stamp of the file at a path, without following a link in its last component.
     pub(super) fn at(path: &Path) -> Option<Self> {
-        Dir::facts_at(path).ok()?.stamp
+        OpenDir::facts_at(path).ok()?.stamp
     }
 }
 
 /// The metadata of a directory entry.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Facts {
+pub(super) struct EntryFacts {
     /// `None` on systems that do not number files.
     stamp: Option<Stamp>,
-    pub(super) kind: Kind,
+    pub(super) kind: EntryKind,
     pub(super) size: u64,
     pub(super) modified: SystemTime,
     owner: u32,
@@ -84,13 +84,13 @@ pub(super) struct Facts {
     hard_links: u64,
 }
 
-impl Facts {
+impl EntryFacts {
     /// Returns why an entry must not be used, as a clause that follows its path.
-    fn distrust(&self, wanted: Kind, user: u32) -> Option<&'static str> {
+    fn distrust(&self, wanted: EntryKind, user: u32) -> Option<&'static str> {
         match self.kind {
-            Kind::Link => return Some("is a symbolic link, which is not followed here"),
+            EntryKind::Link => return Some("is a symbolic link, which is not followed here"),
             _ if self.kind == wanted => {}
-            _ if wanted == Kind::File => return Some("is not a regular file"),
+            _ if wanted == EntryKind::File => return Some("is not a regular file"),
             _ => return Some("is not a folder"),
         }
         if self.owner != user {
@@ -99,7 +99,7 @@ impl Facts {
         if self.mode & 0o022 != 0 {
             return Some("can be written by other users (`chmod go-w` fixes that)");
         }
-        if wanted == Kind::File && self.hard_links > 1 {
+        if wanted == EntryKind::File && self.hard_links > 1 {
             return Some("has a second name (a hard link) through which it can be changed");
         }
         None
@@ -108,13 +108,13 @@ impl Facts {
 
 /// An error, and the path it is about.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct PathError {
     place: PathBuf,
     problem: String,
     source: Option<Arc<io::Error>>,
 }
 
-impl Fault {
+impl PathError {
     pub(super) fn new(place: impl Into<PathBuf>, problem: impl Into<String>) -> Self {
         Self { place: place.into(), problem: problem.into(), source: None }
     }
@@ -129,14 +129,14 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for PathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` {}", self.place.display(), self.problem)
     }
 }
 
-impl From<Fault> for StoreError {
-    fn from(fault: Fault) -> Self {
+impl From<PathError> for StoreError {
+    fn from(fault: PathError) -> Self {
         Self::new(fault.place.display().to_string(), fault.problem).caused_by(fault.source)
     }
 }
@@ -147,7 +147,7 @@ pub(super) type StampedBytes = (Vec<u8>, Option<Stamp>);
 /// An open folder that no other user can write to.
 #[derive(Debug)]
 pub(super) struct Folder {
-    dir: Dir,
+    dir: OpenDir,
     path: PathBuf,
     /// The identity of the folder, if the system numbers folders.
     stamp: Option<Stamp>,
@@ -155,27 +155,27 @@ pub(super) struct Folder {
 
 impl Folder {
     /// Opens a folder by its path, if it exists.
-    pub(super) fn find(path: &Path) -> Result<Option<Self>, Fault> {
-        let opened = Dir::open(path);
-        Self::found(opened, path.to_owned(), || Dir::facts_at(path))
+    pub(super) fn find(path: &Path) -> Result<Option<Self>, PathError> {
+        let opened = OpenDir::open(path);
+        Self::found(opened, path.to_owned(), || OpenDir::facts_at(path))
     }
 
     /// Opens a folder by its path; creates it and its parents if they do not exist.
-    pub(super) fn make(path: &Path) -> Result<Self, Fault> {
+    pub(super) fn make(path: &Path) -> Result<Self, PathError> {
         if let Some(folder) = Self::find(path)? {
             return Ok(folder);
         }
-        Dir::make_at(path).map_err(|e| Fault::io(path.to_owned(), "cannot be made", e))?;
+        OpenDir::make_at(path).map_err(|e| PathError::io(path.to_owned(), "cannot be made", e))?;
         Self::find(path)?.ok_or_else(|| gone(path.to_owned()))
     }
 
     /// Opens a folder in this one, if it exists.
-    pub(super) fn folder(&self, name: &str) -> Result<Option<Self>, Fault> {
+    pub(super) fn folder(&self, name: &str) -> Result<Option<Self>, PathError> {
         Self::found(self.dir.folder(name), self.path.join(name), || self.dir.facts(name.as_ref()))
     }
 
     /// Opens a folder in this one; creates it if it does not exist.
-    pub(super) fn make_folder(&self, name: &str) -> Result<Self, Fault> {
+    pub(super) fn make_folder(&self, name: &str) -> Result<Self, PathError> {
         if let Some(folder) = self.folder(name)? {
             return Ok(folder);
         }
@@ -189,26 +189,28 @@ impl Folder {
     }
 
     fn found(
-        opened: io::Result<Dir>,
+        opened: io::Result<OpenDir>,
         path: PathBuf,
-        facts: impl Fn() -> io::Result<Facts>,
-    ) -> Result<Option<Self>, Fault> {
+        facts: impl Fn() -> io::Result<EntryFacts>,
+    ) -> Result<Option<Self>, PathError> {
         let dir = match opened {
             Ok(dir) => dir,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
                 // The type or owner of the entry explains the failure better than the error of
                 // opening it.
-                let reason = facts().ok().and_then(|facts| facts.distrust(Kind::Folder, user()));
+                let reason =
+                    facts().ok().and_then(|facts| facts.distrust(EntryKind::Folder, user()));
                 return Err(match reason {
-                    Some(reason) => Fault::new(path, reason),
-                    None => Fault::io(path, "cannot be opened", error),
+                    Some(reason) => PathError::new(path, reason),
+                    None => PathError::io(path, "cannot be opened", error),
                 });
             }
         };
-        let facts = dir.own_facts().map_err(|e| Fault::io(path.clone(), "cannot be checked", e))?;
-        match facts.distrust(Kind::Folder, user()) {
-            Some(reason) => Err(Fault::new(path, reason)),
+        let facts =
+            dir.own_facts().map_err(|e| PathError::io(path.clone(), "cannot be checked", e))?;
+        match facts.distrust(EntryKind::Folder, user()) {
+            Some(reason) => Err(PathError::new(path, reason)),
             None => Ok(Some(Self { dir, path, stamp: facts.stamp })),
         }
     }
@@ -220,7 +222,7 @@ impl Folder {
 
     /// Tells whether the path still leads to this folder, and no other user can write to it.
     pub(super) fn is_still_there(&self) -> bool {
-        Dir::facts_at(&self.path).is_ok_and(|facts| self.is_described_by(&facts))
+        OpenDir::facts_at(&self.path).is_ok_and(|facts| self.is_described_by(&facts))
     }
 
     /// Tells whether a name in this folder still leads to `inner`, and no other user can write to
@@ -229,14 +231,14 @@ impl Folder {
         self.dir.facts(name.as_ref()).is_ok_and(|facts| inner.is_described_by(&facts))
     }
 
-    fn is_described_by(&self, facts: &Facts) -> bool {
+    fn is_described_by(&self, facts: &EntryFacts) -> bool {
         let same = |one: Stamp, two: Stamp| (one.device, one.inode) == (two.device, two.inode);
         let is_this = self.stamp.zip(facts.stamp).is_some_and(|(one, two)| same(one, two));
-        is_this && facts.distrust(Kind::Folder, user()).is_none()
+        is_this && facts.distrust(EntryKind::Folder, user()).is_none()
     }
 
     /// Reads a file of at most `most` bytes, if it exists, through the handle that was checked.
-    pub(super) fn read(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>, Fault> {
+    pub(super) fn read(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>, PathError> {
         Ok(self.read_stamped(name, most)?.map(|(bytes, _)| bytes))
     }
 
@@ -248,7 +250,7 @@ impl Folder {
         &self,
         name: &str,
         most: u64,
-    ) -> Result<Option<StampedBytes>, Fault> {
+    ) -> Result<Option<StampedBytes>, PathError> {
         let Some((file, facts)) = self.known_file(name)? else { return Ok(None) };
         let mut bytes = Vec::with_capacity(capacity(facts.size.min(most)));
         file.take(most.saturating_add(1))
@@ -256,13 +258,13 @@ impl Folder {
             .map_err(|error| self.fault(name, "cannot be read", error))?;
         if bytes.len() as u64 > most {
             let problem = format!("has more than {most} bytes");
-            return Err(Fault::new(self.path.join(name), problem));
+            return Err(PathError::new(self.path.join(name), problem));
         }
         Ok(Some((bytes, facts.stamp)))
     }
 
     /// Reads a file if it exists and has exactly that size.
-    pub(super) fn read_exactly(&self, name: &str, size: u64) -> Result<Option<Vec<u8>>, Fault> {
+    pub(super) fn read_exactly(&self, name: &str, size: u64) -> Result<Option<Vec<u8>>, PathError> {
         let Some((mut file, facts)) = self.known_file(name)? else { return Ok(None) };
         if facts.size != size {
             return Ok(None);
@@ -277,11 +279,11 @@ impl Folder {
     }
 
     /// Opens a file for reading, if it exists.
-    pub(super) fn file(&self, name: &str) -> Result<Option<File>, Fault> {
+    pub(super) fn file(&self, name: &str) -> Result<Option<File>, PathError> {
         Ok(self.known_file(name)?.map(|(file, _)| file))
     }
 
-    fn known_file(&self, name: &str) -> Result<Option<(File, Facts)>, Fault> {
+    fn known_file(&self, name: &str) -> Result<Option<(File, EntryFacts)>, PathError> {
         match self.dir.file(name) {
             Ok(file) => self.checked(name, file).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -290,7 +292,7 @@ impl Folder {
     }
 
     /// Opens a file for appending and reading; creates it if it does not exist.
-    pub(super) fn append(&self, name: &str) -> Result<File, Fault> {
+    pub(super) fn append(&self, name: &str) -> Result<File, PathError> {
         let file = self.dir.append(name).map_err(|error| self.why_not_opened(name, error))?;
         self.checked(name, file).map(|(file, _)| file)
     }
@@ -299,10 +301,10 @@ impl Folder {
     ///
     /// The lock file is never removed. If it were, a process that waits on the removed file and one
     /// that creates a new file would both hold the lock.
-    pub(super) fn lock(&self, name: &str) -> Result<Locked, Fault> {
+    pub(super) fn lock(&self, name: &str) -> Result<HeldLock, PathError> {
         let file = self.append(name)?;
         file.lock().map_err(|error| self.fault(name, "cannot be locked", error))?;
-        Ok(Locked { _file: file })
+        Ok(HeldLock { _file: file })
     }
 
     /// Replaces a file atomically, by renaming a new file that no other process has open.
@@ -316,7 +318,7 @@ impl Folder {
         new: &str,
         bytes: &[u8],
         durable: bool,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), PathError> {
         let file = self.dir.create(new).map_err(|e| self.fault(new, "cannot be made", e))?;
         let done = self.fill(file, new, bytes, durable).and_then(|()| {
             self.dir.rename(new, name).map_err(|e| self.fault(name, "cannot be replaced", e))
@@ -329,24 +331,30 @@ impl Folder {
         if durable { self.sync() } else { Ok(()) }
     }
 
-    fn fill(&self, mut file: File, name: &str, bytes: &[u8], durable: bool) -> Result<(), Fault> {
+    fn fill(
+        &self,
+        mut file: File,
+        name: &str,
+        bytes: &[u8],
+        durable: bool,
+    ) -> Result<(), PathError> {
         let cannot = |error: io::Error| self.fault(name, "cannot be written", error);
         file.write_all(bytes).map_err(cannot)?;
         if durable { file.sync_all().map_err(cannot) } else { Ok(()) }
     }
 
     /// Syncs the folder, so that renames survive a power cut.
-    pub(super) fn sync(&self) -> Result<(), Fault> {
-        self.dir.sync().map_err(|e| Fault::io(self.path.clone(), "cannot be written", e))
+    pub(super) fn sync(&self) -> Result<(), PathError> {
+        self.dir.sync().map_err(|e| PathError::io(self.path.clone(), "cannot be written", e))
     }
 
     /// Renames a file in this folder.
-    pub(super) fn rename(&self, name: &str, to: &str) -> Result<(), Fault> {
+    pub(super) fn rename(&self, name: &str, to: &str) -> Result<(), PathError> {
         self.dir.rename(name, to).map_err(|error| self.fault(name, "cannot be renamed", error))
     }
 
     /// Removes a file, if it exists.
-    pub(super) fn remove_file(&self, name: &str) -> Result<(), Fault> {
+    pub(super) fn remove_file(&self, name: &str) -> Result<(), PathError> {
         match self.dir.remove_file(name.as_ref()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(self.fault(name, "cannot be removed", error))
@@ -361,13 +369,13 @@ impl Folder {
     }
 
     /// Removes an entry with everything below it, following no link, and counts the files.
-    pub(super) fn remove_all(&self, name: &str) -> Result<usize, Fault> {
+    pub(super) fn remove_all(&self, name: &str) -> Result<usize, PathError> {
         remove_all(&self.dir, OsStr::new(name), &self.path, MAX_DEPTH)
     }
 
     /// Lists the folder by name; skips names that are not UTF-8, which this program never creates.
-    pub(super) fn entries(&self) -> Result<Vec<(String, Kind)>, Fault> {
-        let cannot = |error: io::Error| Fault::io(self.path.clone(), "cannot be listed", error);
+    pub(super) fn entries(&self) -> Result<Vec<(String, EntryKind)>, PathError> {
+        let cannot = |error: io::Error| PathError::io(self.path.clone(), "cannot be listed", error);
         let mut entries = Vec::new();
         for name in self.dir.names().map_err(cannot)? {
             let Ok(name) = name.into_string() else { continue };
@@ -380,29 +388,29 @@ impl Folder {
     }
 
     /// Returns the metadata of an entry, if it exists.
-    pub(super) fn facts(&self, name: &str) -> Option<Facts> {
+    pub(super) fn facts(&self, name: &str) -> Option<EntryFacts> {
         self.dir.facts(name.as_ref()).ok()
     }
 
-    fn checked(&self, name: &str, file: File) -> Result<(File, Facts), Fault> {
+    fn checked(&self, name: &str, file: File) -> Result<(File, EntryFacts), PathError> {
         let facts =
             facts_of(&file).map_err(|error| self.fault(name, "cannot be checked", error))?;
-        match facts.distrust(Kind::File, user()) {
-            Some(reason) => Err(Fault::new(self.path.join(name), reason)),
+        match facts.distrust(EntryKind::File, user()) {
+            Some(reason) => Err(PathError::new(self.path.join(name), reason)),
             None => Ok((file, facts)),
         }
     }
 
-    fn why_not_opened(&self, name: &str, error: io::Error) -> Fault {
-        let reason = self.facts(name).and_then(|facts| facts.distrust(Kind::File, user()));
+    fn why_not_opened(&self, name: &str, error: io::Error) -> PathError {
+        let reason = self.facts(name).and_then(|facts| facts.distrust(EntryKind::File, user()));
         match reason {
-            Some(reason) => Fault::new(self.path.join(name), reason),
+            Some(reason) => PathError::new(self.path.join(name), reason),
             None => self.fault(name, "cannot be opened", error),
         }
     }
 
-    fn fault(&self, name: &str, what: &str, error: io::Error) -> Fault {
-        Fault::io(self.path.join(name), what, error)
+    fn fault(&self, name: &str, what: &str, error: io::Error) -> PathError {
+        PathError::io(self.path.join(name), what, error)
     }
 }
 
@@ -414,28 +422,28 @@ fn capacity(size: u64) -> usize {
 /// A lock that is held.
 #[derive(Debug)]
 #[must_use]
-pub(super) struct Locked {
+pub(super) struct HeldLock {
     _file: File,
 }
 
-fn gone(place: PathBuf) -> Fault {
-    Fault::io(place, "was removed", io::ErrorKind::NotFound.into())
+fn gone(place: PathBuf) -> PathError {
+    PathError::io(place, "was removed", io::ErrorKind::NotFound.into())
 }
 
-fn remove_all(dir: &Dir, name: &OsStr, path: &Path, depth: usize) -> Result<usize, Fault> {
+fn remove_all(dir: &OpenDir, name: &OsStr, path: &Path, depth: usize) -> Result<usize, PathError> {
     let path = path.join(name);
-    let cannot = |error: io::Error| Fault::io(path.clone(), "cannot be removed", error);
+    let cannot = |error: io::Error| PathError::io(path.clone(), "cannot be removed", error);
     let kind = match dir.facts(name) {
         Ok(facts) => facts.kind,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         Err(error) => return Err(cannot(error)),
     };
-    if kind != Kind::Folder {
+    if kind != EntryKind::Folder {
         dir.remove_file(name).map_err(cannot)?;
         return Ok(1);
     }
     if depth == 0 {
-        return Err(Fault::new(path, "is nested too deeply to be removed"));
+        return Err(PathError::new(path, "is nested too deeply to be removed"));
     }
     let inner = dir.folder(name).map_err(cannot)?;
     let mut removed = 0;

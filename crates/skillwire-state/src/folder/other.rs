@@ -8,13 +8,13 @@ use std::{ffi::OsStr, fs::File, io, path::Path, time::SystemTime};
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::{ambient_authority, fs::OpenOptions};
 
-use super::{Facts, Kind, Names, single};
+use super::{EntryFacts, EntryKind, Names, single};
 
 /// An open directory.
 #[derive(Debug)]
-pub(super) struct Dir(cap_std::fs::Dir);
+pub(super) struct OpenDir(cap_std::fs::Dir);
 
-impl Dir {
+impl OpenDir {
     /// Opens a directory by its path, whose last component must not be a link.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
@@ -32,7 +32,7 @@ impl Dir {
     }
 
     /// Returns the metadata at a path.
-    pub(super) fn facts_at(path: &Path) -> io::Result<Facts> {
+    pub(super) fn facts_at(path: &Path) -> io::Result<EntryFacts> {
         std::fs::symlink_metadata(path).map(|metadata| {
             facts(metadata.file_type().into(), metadata.len(), metadata.modified().ok())
         })
@@ -82,11 +82,11 @@ impl Dir {
         self.0.entries()?.map(|entry| entry.map(|entry| entry.file_name())).collect()
     }
 
-    pub(super) fn facts(&self, name: &OsStr) -> io::Result<Facts> {
+    pub(super) fn facts(&self, name: &OsStr) -> io::Result<EntryFacts> {
         self.0.symlink_metadata(single(name)?).map(|metadata| known(&metadata))
     }
 
-    pub(super) fn own_facts(&self) -> io::Result<Facts> {
+    pub(super) fn own_facts(&self) -> io::Result<EntryFacts> {
         self.0.dir_metadata().map(|metadata| known(&metadata))
     }
 
@@ -103,27 +103,27 @@ pub(super) fn user() -> u32 {
 }
 
 /// Returns the metadata of an open file.
-pub(super) fn facts_of(file: &File) -> io::Result<Facts> {
+pub(super) fn facts_of(file: &File) -> io::Result<EntryFacts> {
     let metadata = file.metadata()?;
     Ok(facts(metadata.file_type().into(), metadata.len(), metadata.modified().ok()))
 }
 
-fn known(metadata: &cap_std::fs::Metadata) -> Facts {
+fn known(metadata: &cap_std::fs::Metadata) -> EntryFacts {
     let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
     let kind = metadata.file_type();
     let kind = if kind.is_dir() {
-        Kind::Folder
+        EntryKind::Folder
     } else if kind.is_file() {
-        Kind::File
+        EntryKind::File
     } else if kind.is_symlink() {
-        Kind::Link
+        EntryKind::Link
     } else {
-        Kind::Special
+        EntryKind::Special
     };
     facts(kind, metadata.len(), modified)
 }
 
-impl From<std::fs::FileType> for Kind {
+impl From<std::fs::FileType> for EntryKind {
     fn from(kind: std::fs::FileType) -> Self {
         if kind.is_dir() {
             Self::Folder
@@ -137,8 +137,8 @@ impl From<std::fs::FileType> for Kind {
     }
 }
 
-fn facts(kind: Kind, size: u64, modified: Option<SystemTime>) -> Facts {
+fn facts(kind: EntryKind, size: u64, modified: Option<SystemTime>) -> EntryFacts {
     let modified = modified.unwrap_or(SystemTime::UNIX_EPOCH);
     // Without a file number, a replacement could have the same stamp.
-    Facts { stamp: None, kind, size, modified, owner: user(), mode: 0, hard_links: 1 }
+    EntryFacts { stamp: None, kind, size, modified, owner: user(), mode: 0, hard_links: 1 }
 }

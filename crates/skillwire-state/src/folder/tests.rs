@@ -29,7 +29,7 @@ fn a_file_is_replaced_whole_and_nothing_is_left_over_h_66() {
     folder.replace("a", "a.new", b"one", true).unwrap();
     folder.replace("a", "a.new", b"two", true).unwrap();
     assert_eq!(folder.read("a", 3).unwrap().unwrap(), b"two");
-    assert_eq!(folder.entries().unwrap(), [("a".to_owned(), Kind::File)]);
+    assert_eq!(folder.entries().unwrap(), [("a".to_owned(), EntryKind::File)]);
     // A temporary file of another process is not written to.
     fs::write(folder.path().join("a.new"), "theirs").unwrap();
     assert!(folder.replace("a", "a.new", b"three", true).is_err());
@@ -120,10 +120,10 @@ mod unix {
     #[test]
     fn another_users_things_are_refused_h_64() {
         let (_place, folder) = folder();
-        let mut facts = Dir::facts_at(folder.path()).unwrap();
-        assert_eq!(facts.distrust(Kind::Folder, user()), None);
+        let mut facts = OpenDir::facts_at(folder.path()).unwrap();
+        assert_eq!(facts.distrust(EntryKind::Folder, user()), None);
         facts.owner = user() + 1;
-        assert_eq!(facts.distrust(Kind::Folder, user()), Some("belongs to another user"));
+        assert_eq!(facts.distrust(EntryKind::Folder, user()), Some("belongs to another user"));
     }
 
     #[test]

@@ -17,13 +17,13 @@ use rustix::fs::{
     unlinkat,
 };
 
-use super::{Facts, Kind, Names, Stamp, single};
+use super::{EntryFacts, EntryKind, Names, Stamp, single};
 
 /// An open directory.
 #[derive(Debug)]
-pub(super) struct Dir(OwnedFd);
+pub(super) struct OpenDir(OwnedFd);
 
-impl Dir {
+impl OpenDir {
     /// Opens a directory by its path, whose last component must not be a link.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self(openat(CWD, path, directory_flags(), Mode::empty())?))
@@ -35,7 +35,7 @@ impl Dir {
     }
 
     /// Returns the metadata at a path.
-    pub(super) fn facts_at(path: &Path) -> io::Result<Facts> {
+    pub(super) fn facts_at(path: &Path) -> io::Result<EntryFacts> {
         Ok(facts(&statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
@@ -90,11 +90,11 @@ impl Dir {
         Ok(names)
     }
 
-    pub(super) fn facts(&self, name: &OsStr) -> io::Result<Facts> {
+    pub(super) fn facts(&self, name: &OsStr) -> io::Result<EntryFacts> {
         Ok(facts(&statat(&self.0, single(name)?, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
-    pub(super) fn own_facts(&self) -> io::Result<Facts> {
+    pub(super) fn own_facts(&self) -> io::Result<EntryFacts> {
         facts_of(&self.0)
     }
 
@@ -113,7 +113,7 @@ pub(super) fn user() -> u32 {
 }
 
 /// Returns the metadata of an open file.
-pub(super) fn facts_of(file: impl AsFd) -> io::Result<Facts> {
+pub(super) fn facts_of(file: impl AsFd) -> io::Result<EntryFacts> {
     Ok(facts(&fstat(file)?))
 }
 
@@ -125,7 +125,7 @@ pub(super) fn facts_of(file: impl AsFd) -> io::Result<Facts> {
     clippy::useless_conversion,
     reason = "the fields have other types on other systems"
 )]
-fn facts(stat: &Stat) -> Facts {
+fn facts(stat: &Stat) -> EntryFacts {
     let since = |seconds: i64, nanoseconds: i64| {
         let seconds = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
         seconds.saturating_add(Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0)))
@@ -133,10 +133,10 @@ fn facts(stat: &Stat) -> Facts {
     let modified = since(stat.st_mtime as i64, stat.st_mtime_nsec as i64);
     let size = u64::try_from(stat.st_size).unwrap_or(0);
     let kind = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Directory => Kind::Folder,
-        FileType::RegularFile => Kind::File,
-        FileType::Symlink => Kind::Link,
-        _ => Kind::Special,
+        FileType::Directory => EntryKind::Folder,
+        FileType::RegularFile => EntryKind::File,
+        FileType::Symlink => EntryKind::Link,
+        _ => EntryKind::Special,
     };
     let stamp = Stamp {
         device: stat.st_dev as u64,
@@ -145,7 +145,7 @@ fn facts(stat: &Stat) -> Facts {
         modified,
         changed: since(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
     };
-    Facts {
+    EntryFacts {
         stamp: Some(stamp),
         kind,
         size,

@@ -5,7 +5,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use skillwire_core::{ContentId, ContentSet, Digest, received};
 use skillwire_dialects::Dialect;
 use skillwire_trust::{
-    Approval, ApprovalBinding, DecisionChannel, Grants, Record, SkillId, Voucher,
+    Approval, ApprovalBinding, DecisionChannel, Grants, NextLoad, Record, SkillId, Voucher,
 };
 
 use super::MAX_RECORD_BYTES;
@@ -16,7 +16,7 @@ const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct RecordFile {
     version: u32,
     server: String,
     uri: String,
@@ -26,6 +26,9 @@ struct File {
     declined: Option<String>,
     #[serde(default)]
     disabled: bool,
+    /// The approval of the next load. Records of earlier versions do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    next_load: Option<FileNextLoad>,
     #[serde(default, skip_serializing_if = "is_zero")]
     revocations: u64,
     #[serde(default)]
@@ -57,10 +60,21 @@ struct FileApproval {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+struct FileNextLoad {
+    at: String,
+    content: String,
+    grants: Grants,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct FileVoucher {
     name: String,
     signer: String,
     trusted: String,
+    /// When the signer's word ends. Signatures over files have no end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
@@ -83,18 +97,24 @@ pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
                 name: voucher.name.to_string(),
                 signer: voucher.signer.to_string(),
                 trusted: voucher.trusted.to_string(),
+                until: voucher.until.map(time::to_text),
             }),
             entry: to_raw_value(&approval.content.entry())?,
         })
     });
     let cannot = |error: serde_json::Error| format!("cannot hold this record: {error}");
-    let file = File {
+    let file = RecordFile {
         version: VERSION,
         server: record.id.origin.label().to_owned(),
         uri: record.id.uri.as_str().to_owned(),
         approval: approval.transpose().map_err(cannot)?,
         declined: record.declined.map(|digest| digest.to_string()),
         disabled: record.disabled,
+        next_load: record.next_load.as_ref().map(|next| FileNextLoad {
+            at: time::to_text(next.at),
+            content: next.content.to_string(),
+            grants: next.grants.clone(),
+        }),
         revocations: record.revocations,
         asked: record.asked.iter().map(|at| time::to_text(*at)).collect(),
     };
@@ -122,7 +142,7 @@ pub(super) fn write(record: &Record, id: &SkillId) -> Result<String, String> {
 /// Reads the record of a skill; the error is a clause that follows the file's path.
 pub(super) fn read(bytes: &[u8], id: &SkillId) -> Result<Record, String> {
     let not = |error: serde_json::Error| format!("is not a record: {error}");
-    let file: File = serde_json::from_slice(bytes).map_err(not)?;
+    let file: RecordFile = serde_json::from_slice(bytes).map_err(not)?;
     if file.version != VERSION {
         return Err(format!("has version {}, which this program does not know", file.version));
     }
@@ -156,6 +176,7 @@ pub(super) fn read(bytes: &[u8], id: &SkillId) -> Result<Record, String> {
                     name: file.name.into(),
                     signer: file.signer.into(),
                     trusted: digest(file.trusted)?,
+                    until: file.until.as_deref().map(moment).transpose()?,
                 }),
             },
             grants: approval.grants,
@@ -167,6 +188,14 @@ pub(super) fn read(bytes: &[u8], id: &SkillId) -> Result<Record, String> {
         approval,
         declined: file.declined.map(digest).transpose()?,
         disabled: file.disabled,
+        next_load: match file.next_load {
+            None => None,
+            Some(next) => Some(NextLoad {
+                content: digest(next.content)?,
+                grants: next.grants,
+                at: moment(&next.at)?,
+            }),
+        },
         revocations: file.revocations,
         asked: file.asked.iter().map(|at| moment(at)).collect::<Result<_, _>>()?,
     })

@@ -3,15 +3,16 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::SystemTime,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use skillwire_trust::{Origin, Record, RecordStore, SkillId, StoreError};
 
 use super::{
     encoding::{decode, encode, skill_of_root},
-    folder::{Fault, Folder, Kind, Locked, Stamp},
+    folder::{EntryKind, Folder, HeldLock, PathError, Stamp},
 };
 
 mod format;
@@ -49,12 +50,12 @@ const ENDING: &str = ".json";
 pub struct FileRecords {
     root: PathBuf,
     /// Records in memory, each used only while its file is unchanged.
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<RecordCache>>,
 }
 
 /// Records in memory, because every load asks for one.
 #[derive(Debug, Default)]
-struct Seen {
+struct RecordCache {
     records: HashMap<SkillId, SeenRecord>,
     /// The total size of their files.
     bytes: u64,
@@ -88,7 +89,7 @@ impl FileRecords {
     fn remember(&self, path: PathBuf, stamp: Stamp, record: &Arc<Record>) {
         let mut seen = self.seen();
         if seen.records.len() >= MOST_SEEN || seen.bytes + stamp.size() > MOST_SEEN_BYTES {
-            *seen = Seen::default();
+            *seen = RecordCache::default();
         }
         // A replaced record stays counted, so the sum may be too large but never too small.
         seen.bytes += stamp.size();
@@ -96,8 +97,8 @@ impl FileRecords {
         seen.records.insert(record.id.clone(), SeenRecord { path, stamp, record });
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn seen(&self) -> MutexGuard<'_, RecordCache> {
+        self.seen.lock()
     }
 
     /// Returns the current record of a skill.
@@ -110,7 +111,7 @@ impl FileRecords {
             return Ok(Some(record));
         }
         let now = SystemTime::now();
-        let place = Place::of(id)?;
+        let place = RecordPlace::of(id)?;
         let Some(root) = Folder::find(&self.root)? else { return Ok(None) };
         let Some(folder) = place.find(&root)? else { return Ok(None) };
         let Some((record, stamp)) = read_stamped(&folder, &place.file, id)? else {
@@ -127,7 +128,7 @@ impl FileRecords {
     /// returns its new path; a readable record stays in place.
     #[tracing::instrument(skip_all, fields(skill = %id))]
     pub fn set_aside(&self, id: &SkillId) -> Result<Option<PathBuf>, StoreError> {
-        let place = Place::of(id)?;
+        let place = RecordPlace::of(id)?;
         let Some(root) = Folder::find(&self.root)? else { return Ok(None) };
         let _locked = lock(&root)?;
         let Some(folder) = place.find(&root)? else { return Ok(None) };
@@ -160,14 +161,14 @@ impl RecordStore for FileRecords {
         id: &SkillId,
         change: &mut dyn FnMut(&mut Record),
     ) -> Result<Record, StoreError> {
-        let place = Place::of(id)?;
+        let place = RecordPlace::of(id)?;
         let root = Folder::make(&self.root)?;
         let _locked = lock(&root)?;
         let folder = place.make(&root)?;
         let mut record = place.read(&folder, id)?.unwrap_or_else(|| Record::new(id.clone()));
         change(&mut record);
         let at = folder.path().join(&place.file);
-        let text = format::write(&record, id).map_err(|problem| Fault::new(at, problem))?;
+        let text = format::write(&record, id).map_err(|problem| PathError::new(at, problem))?;
         let new = format!("{}.new", place.file);
         // A process that was killed may have left one. This process holds the lock, so no other
         // process still writes to it.
@@ -186,7 +187,7 @@ impl RecordStore for FileRecords {
     }
 
     fn all(&self) -> (Vec<Record>, Vec<StoreError>) {
-        let mut found = Found::default();
+        let mut found = RecordWalk::default();
         match Folder::find(&self.root) {
             Ok(Some(root)) => found.labels(&root),
             Ok(None) => {}
@@ -196,7 +197,7 @@ impl RecordStore for FileRecords {
     }
 
     fn of_origin(&self, origin: &Origin) -> (Vec<Record>, Vec<StoreError>) {
-        let mut found = Found::default();
+        let mut found = RecordWalk::default();
         match (Folder::find(&self.root), &encode(origin.label())[..]) {
             (Ok(Some(root)), [label]) if !is_earlier_lock(&root, label) => {
                 found.inner(&root, label, origin, &[]);
@@ -210,7 +211,7 @@ impl RecordStore for FileRecords {
 
 /// Locks the store, and removes the lock of earlier versions, so that a server may be labelled
 /// `lock`.
-fn lock(root: &Folder) -> Result<Locked, Fault> {
+fn lock(root: &Folder) -> Result<HeldLock, PathError> {
     let locked = root.lock(LOCK)?;
     if is_earlier_lock(root, EARLIER_LOCK) {
         root.remove_file(EARLIER_LOCK)?;
@@ -219,16 +220,16 @@ fn lock(root: &Folder) -> Result<Locked, Fault> {
 }
 
 fn is_earlier_lock(root: &Folder, name: &str) -> bool {
-    name == EARLIER_LOCK && root.facts(name).is_some_and(|facts| facts.kind == Kind::File)
+    name == EARLIER_LOCK && root.facts(name).is_some_and(|facts| facts.kind == EntryKind::File)
 }
 
 /// The place of a record below the root.
-struct Place {
+struct RecordPlace {
     folders: Vec<String>,
     file: String,
 }
 
-impl Place {
+impl RecordPlace {
     fn of(id: &SkillId) -> Result<Self, StoreError> {
         let mut folders = encode(id.origin.label());
         folders.extend(encode(id.uri.root().as_str()));
@@ -241,7 +242,7 @@ impl Place {
         Ok(Self { folders, file: last + ENDING })
     }
 
-    fn find(&self, root: &Folder) -> Result<Option<Folder>, Fault> {
+    fn find(&self, root: &Folder) -> Result<Option<Folder>, PathError> {
         let mut folder: Option<Folder> = None;
         if self.folders.first().is_some_and(|label| is_earlier_lock(root, label)) {
             return Ok(None);
@@ -255,22 +256,22 @@ impl Place {
         Ok(folder)
     }
 
-    fn make(&self, root: &Folder) -> Result<Folder, Fault> {
+    fn make(&self, root: &Folder) -> Result<Folder, PathError> {
         let (first, rest) = self.folders.split_first().ok_or_else(|| nowhere(root))?;
         rest.iter().try_fold(root.make_folder(first)?, |folder, name| folder.make_folder(name))
     }
 
-    fn read(&self, folder: &Folder, id: &SkillId) -> Result<Option<Record>, Fault> {
+    fn read(&self, folder: &Folder, id: &SkillId) -> Result<Option<Record>, PathError> {
         read(folder, &self.file, id)
     }
 }
 
-fn nowhere(root: &Folder) -> Fault {
-    Fault::new(root.path(), "has no place for a skill without a label")
+fn nowhere(root: &Folder) -> PathError {
+    PathError::new(root.path(), "has no place for a skill without a label")
 }
 
 /// Reads one file, which must be a record of that skill.
-fn read(folder: &Folder, file: &str, id: &SkillId) -> Result<Option<Record>, Fault> {
+fn read(folder: &Folder, file: &str, id: &SkillId) -> Result<Option<Record>, PathError> {
     Ok(read_stamped(folder, file, id)?.map(|(record, _)| record))
 }
 
@@ -279,28 +280,28 @@ fn read_stamped(
     folder: &Folder,
     file: &str,
     id: &SkillId,
-) -> Result<Option<(Record, Option<Stamp>)>, Fault> {
+) -> Result<Option<(Record, Option<Stamp>)>, PathError> {
     let Some((bytes, stamp)) = folder.read_stamped(file, MAX_RECORD_BYTES)? else {
         return Ok(None);
     };
     let record = format::read(&bytes, id).map_err(|problem| {
         let problem = format!("{problem}; nothing is approved by it, and it was left as it is");
-        Fault::new(folder.path().join(file), problem)
+        PathError::new(folder.path().join(file), problem)
     })?;
     Ok(Some((record, stamp)))
 }
 
 /// The results of a walk over all records.
 #[derive(Default)]
-struct Found {
+struct RecordWalk {
     records: Vec<Record>,
     faults: Vec<StoreError>,
 }
 
-impl Found {
+impl RecordWalk {
     fn labels(&mut self, root: &Folder) {
         for (name, kind) in self.entries(root) {
-            if kind == Kind::File && [LOCK, EARLIER_LOCK].contains(&name.as_str()) {
+            if kind == EntryKind::File && [LOCK, EARLIER_LOCK].contains(&name.as_str()) {
                 continue;
             }
             match decode(&[&name]).and_then(|label| Origin::parse(&label).ok()) {
@@ -329,7 +330,7 @@ impl Found {
                     }
                     None => self.foreign(&folder.path().join(&name)),
                 }
-            } else if kind == Kind::Folder && above.len() < MAX_COMPONENTS {
+            } else if kind == EntryKind::Folder && above.len() < MAX_COMPONENTS {
                 self.inner(folder, &name, origin, &deeper(&name));
             } else if !name.contains(".json.") {
                 // A file with another extension was set aside or never finished.
@@ -345,7 +346,7 @@ impl Found {
         }
     }
 
-    fn entries(&mut self, folder: &Folder) -> Vec<(String, Kind)> {
+    fn entries(&mut self, folder: &Folder) -> Vec<(String, EntryKind)> {
         folder.entries().unwrap_or_else(|fault| {
             self.faults.push(fault.into());
             Vec::new()
@@ -353,6 +354,6 @@ impl Found {
     }
 
     fn foreign(&mut self, path: &Path) {
-        self.faults.push(Fault::new(path, "is not a record of this program").into());
+        self.faults.push(PathError::new(path, "is not a record of this program").into());
     }
 }

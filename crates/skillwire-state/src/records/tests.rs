@@ -1,11 +1,15 @@
 //! What records keep, and what never becomes an approval.
 
-use std::{fs, path::PathBuf, time::SystemTime};
+use std::{
+    fs,
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
 
 use serde_json::Value;
 use skillwire_core::Digest;
 use skillwire_trust::{
-    Approval, ApprovalBinding, DecisionChannel, Grants, RunGrants, Voucher,
+    Approval, ApprovalBinding, DecisionChannel, Grants, NextLoad, RunGrants, Voucher,
     testing::{content, id},
 };
 use tempfile::TempDir;
@@ -75,6 +79,7 @@ fn the_signer_that_vouched_comes_back_and_a_damaged_one_is_no_approval() {
         name: "acme".into(),
         signer: "key sha256:00".into(),
         trusted: Digest::of(b"key"),
+        until: Some(SystemTime::UNIX_EPOCH + Duration::from_secs(2_000_000_000)),
     };
     let change = &mut |record: &mut Record| {
         let approval = record.approval.as_mut().unwrap();
@@ -395,4 +400,23 @@ fn a_server_labelled_lock_has_decisions_of_its_own_fu_11() {
     assert!(fixture.records.get(&fixture.id).unwrap().is_some());
     assert!(root.join(".lock").is_file(), "the store's own lock stays");
     assert_eq!(fixture.records.all().1, []);
+}
+
+#[test]
+fn an_approval_of_the_next_load_comes_back_and_is_gone_once_it_is_taken() {
+    let fixture = Fixture::approved();
+    let next = NextLoad {
+        content: Digest::of(b"content"),
+        grants: Grants { execute: true, ..Grants::load_only() },
+        at: SystemTime::UNIX_EPOCH,
+    };
+    let update = |next: Option<NextLoad>| {
+        fixture.records.update(&fixture.id, &mut |record| record.next_load = next.clone()).unwrap();
+        fixture.records.get(&fixture.id).unwrap().unwrap().next_load
+    };
+    assert_eq!(update(Some(next.clone())), Some(next));
+    fixture.tamper("/next_load/content", "none".into());
+    assert!(fixture.records.get(&fixture.id).is_err(), "a record that is damaged approves nothing");
+    let fixture = Fixture::approved();
+    assert_eq!(fixture.records.get(&fixture.id).unwrap().unwrap().next_load, None);
 }

@@ -28,7 +28,7 @@ pub fn import(text: &str) -> Result<Imported, InvalidServer> {
     for (name, value) in servers {
         let mut tell = |problem: String| imported.problems.push(ServerProblem::new(name, problem));
         // A file of another program is not the user's consent to search all resources.
-        let json::Read { config, notes, .. } = json::read(value);
+        let json::ReadServer { config, notes, .. } = json::read(value);
         let config = match config {
             Ok(config) => config,
             Err(error) => {

@@ -18,6 +18,16 @@ pub(super) const MAX_BYTES: usize = 1024 * 1024;
 /// The key of the user's consent to search all resources of a server for skills.
 pub(super) const LEGACY: &str = "legacyDiscovery";
 
+/// The key of the public keys whose signed decisions count instead of a question.
+pub(super) const TRUST_KEYS: &str = "trustKeys";
+
+/// The most keys of one server.
+const MOST_TRUST_KEYS: usize = 16;
+
+/// Keys that say how a server is reached.
+const TRANSPORT: [&str; 8] =
+    ["type", "url", "headers", "bearerTokenFile", "command", "args", "env", "cwd"];
+
 /// Keys that only describe a server to users.
 const IGNORED: [&str; 4] = ["$schema", "description", "name", "title"];
 
@@ -34,37 +44,50 @@ pub(super) fn document(text: &str) -> Result<Map<String, Value>, InvalidServer> 
 
 /// One server as it was read: its configuration or the reason why it has none, and notes for the
 /// user.
-pub(super) struct Read {
+pub(super) struct ReadServer {
     pub(super) config: Result<ServerConfig, InvalidServer>,
     /// Whether all its resources may be searched for skills.
     pub(super) legacy: bool,
+    /// Public keys whose signed decisions count instead of a question, as the user wrote them.
+    pub(super) trust_keys: Vec<String>,
     pub(super) notes: Vec<String>,
 }
 
 /// Reads one server.
-pub(super) fn read(value: &Value) -> Read {
+pub(super) fn read(value: &Value) -> ReadServer {
     let Value::Object(fields) = value else {
         let config = Err(InvalidServer::new("it is not an object"));
-        return Read { config, legacy: false, notes: Vec::new() };
+        return ReadServer { config, legacy: false, trust_keys: Vec::new(), notes: Vec::new() };
     };
     // Only the value `true` is consent.
     let legacy = fields.get(LEGACY) == Some(&Value::Bool(true));
-    let mut fields = Fields { fields, used: vec!["type", "disabled", LEGACY] };
+    let mut fields = ServerFields { fields, used: vec!["type", "disabled", LEGACY, TRUST_KEYS] };
     let config = fields.server();
     let mut notes = Vec::new();
+    let trust_keys = trust_keys(fields.fields.get(TRUST_KEYS)).unwrap_or_else(|| {
+        // Keys that cannot be read are keys that nothing is decided by: the user is asked.
+        notes.push(format!("`{TRUST_KEYS}` is not a list of up to {MOST_TRUST_KEYS} keys"));
+        Vec::new()
+    });
     for key in fields.unused() {
         let key = truncated(key);
         notes.push(format!("the key `{key}` means nothing here and is not followed"));
     }
-    Read { config, legacy, notes }
+    ReadServer { config, legacy, trust_keys, notes }
 }
 
-struct Fields<'a> {
+fn trust_keys(value: Option<&Value>) -> Option<Vec<String>> {
+    let Some(value) = value else { return Some(Vec::new()) };
+    let keys = value.as_array().filter(|keys| keys.len() <= MOST_TRUST_KEYS)?;
+    keys.iter().map(|key| key.as_str().map(str::to_owned)).collect()
+}
+
+struct ServerFields<'a> {
     fields: &'a Map<String, Value>,
     used: Vec<&'static str>,
 }
 
-impl Fields<'_> {
+impl ServerFields<'_> {
     fn server(&mut self) -> Result<ServerConfig, InvalidServer> {
         if !matches!(self.fields.get("disabled"), None | Some(Value::Bool(false))) {
             return Err(InvalidServer::new("it is switched off by `disabled`"));
@@ -157,9 +180,18 @@ impl Fields<'_> {
     }
 }
 
+/// Writes a server in place of an earlier one, whose other keys stay. The result must go into the
+/// configuration file and nowhere else.
+pub(super) fn replace(earlier: &Map<String, Value>, config: &ServerConfig) -> Map<String, Value> {
+    let mut fields = write(config);
+    let kept = earlier.iter().filter(|(key, _)| !TRANSPORT.contains(&key.as_str()));
+    fields.extend(kept.map(|(key, value)| (key.clone(), value.clone())));
+    fields
+}
+
 /// Writes one server with its secrets. The result must go into the configuration file and nowhere
 /// else.
-pub(super) fn write(config: &ServerConfig) -> Value {
+pub(super) fn write(config: &ServerConfig) -> Map<String, Value> {
     let revealed = |secrets: &BTreeMap<String, Secret>| -> Map<String, Value> {
         secrets.iter().map(|(name, secret)| (name.clone(), secret.reveal().into())).collect()
     };
@@ -190,5 +222,5 @@ pub(super) fn write(config: &ServerConfig) -> Value {
             }
         }
     }
-    fields.into()
+    fields
 }

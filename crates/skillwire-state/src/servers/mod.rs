@@ -11,7 +11,7 @@ use skillwire_client::ServerConfig;
 use skillwire_core::visible::truncated;
 use skillwire_trust::{ServerLabel, StoreError};
 
-use super::folder::{Fault, Folder};
+use super::folder::{Folder, PathError};
 
 mod import;
 mod json;
@@ -37,6 +37,8 @@ pub struct Configured {
     pub servers: BTreeMap<ServerLabel, ServerConfig>,
     /// The servers whose resources may all be searched for skills of older dialects.
     pub legacy: BTreeSet<ServerLabel>,
+    /// The public keys whose signed decisions about a server's skills count instead of a question.
+    pub trust_keys: BTreeMap<ServerLabel, Vec<String>>,
     /// Problems with the other servers, and settings of these that are ignored.
     pub problems: Vec<ServerProblem>,
 }
@@ -82,12 +84,15 @@ impl Servers {
         for (name, value) in self.servers(&mut document)? {
             let mut tell =
                 |problem: String| configured.problems.push(ServerProblem::new(name, problem));
-            let json::Read { config, legacy, notes } = json::read(value);
+            let json::ReadServer { config, legacy, trust_keys, notes } = json::read(value);
             match (ServerLabel::parse(name), config) {
                 (Ok(label), Ok(config)) => {
                     notes.into_iter().for_each(tell);
                     if legacy {
                         configured.legacy.insert(label.clone());
+                    }
+                    if !trust_keys.is_empty() {
+                        configured.trust_keys.insert(label.clone(), trust_keys);
                     }
                     configured.servers.insert(label, config);
                 }
@@ -104,9 +109,22 @@ impl Servers {
         self.change(&Folder::make(&self.folder)?, |servers| {
             let free = !servers.contains_key(label.as_str());
             if free {
-                servers.insert(label.to_string(), json::write(config));
+                servers.insert(label.to_string(), json::write(config).into());
             }
             free
+        })
+    }
+
+    /// Changes how a server is reached; returns whether it exists. What else is said about it stays.
+    #[tracing::instrument(skip_all, fields(%label))]
+    pub fn set(&self, label: &ServerLabel, config: &ServerConfig) -> Result<bool, StoreError> {
+        let Some(folder) = Folder::find(&self.folder)? else { return Ok(false) };
+        self.change(&folder, |servers| match servers.get_mut(label.as_str()) {
+            Some(Value::Object(server)) => {
+                *server = json::replace(server, config);
+                true
+            }
+            _ => false,
         })
     }
 
@@ -114,14 +132,30 @@ impl Servers {
     /// exists.
     #[tracing::instrument(skip_all, fields(%label, allowed))]
     pub fn set_legacy(&self, label: &ServerLabel, allowed: bool) -> Result<bool, StoreError> {
+        self.set_key(label, json::LEGACY, allowed.then(|| true.into()))
+    }
+
+    /// Sets the public keys whose signed decisions about a server's skills count instead of a question;
+    /// returns whether the server exists.
+    #[tracing::instrument(skip_all, fields(%label, keys = keys.len()))]
+    pub fn set_trust_keys(&self, label: &ServerLabel, keys: &[String]) -> Result<bool, StoreError> {
+        self.set_key(label, json::TRUST_KEYS, (!keys.is_empty()).then(|| keys.into()))
+    }
+
+    /// Sets or removes one setting of a server; returns whether the server exists.
+    fn set_key(
+        &self,
+        label: &ServerLabel,
+        key: &str,
+        value: Option<Value>,
+    ) -> Result<bool, StoreError> {
         let Some(folder) = Folder::find(&self.folder)? else { return Ok(false) };
         self.change(&folder, |servers| match servers.get_mut(label.as_str()) {
-            Some(Value::Object(server)) if allowed => {
-                server.insert(json::LEGACY.to_owned(), true.into());
-                true
-            }
             Some(Value::Object(server)) => {
-                server.shift_remove(json::LEGACY);
+                match value {
+                    Some(value) => server.insert(key.to_owned(), value),
+                    None => server.shift_remove(key),
+                };
                 true
             }
             _ => false,
@@ -148,7 +182,7 @@ impl Servers {
             let text = format!("{:#}\n", Value::Object(document));
             if text.len() > json::MAX_BYTES {
                 let problem = format!("cannot have more than {} bytes", json::MAX_BYTES);
-                return Err(Fault::new(self.path(), problem).into());
+                return Err(PathError::new(self.path(), problem).into());
             }
             let new = format!("{}.new", self.file);
             // A process that was killed may have left one. This process holds the lock, so no other
@@ -178,6 +212,6 @@ impl Servers {
 
     fn wrong(&self, problem: impl fmt::Display) -> StoreError {
         let path: &Path = &self.path();
-        Fault::new(path, format!("{problem}; fix it by hand, nothing was changed")).into()
+        PathError::new(path, format!("{problem}; fix it by hand, nothing was changed")).into()
     }
 }

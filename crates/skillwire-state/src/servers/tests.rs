@@ -133,6 +133,24 @@ fn what_else_is_in_the_file_stays() {
 }
 
 #[test]
+fn how_a_server_is_reached_changes_and_the_rest_of_it_stays_fu_08() {
+    let (_place, servers) = servers();
+    assert!(!servers.set(&label("acme"), &http()).unwrap(), "there is no such server");
+    servers.add(&label("other"), &http()).unwrap();
+    servers.add(&label("acme"), &stdio()).unwrap();
+    servers.set_legacy(&label("acme"), true).unwrap();
+    assert!(servers.set(&label("acme"), &http()).unwrap());
+    assert!(!servers.set(&label("none"), &http()).unwrap());
+    let configured = servers.load().unwrap();
+    assert_eq!(configured.servers[&label("acme")], http());
+    assert_eq!(configured.legacy, [label("acme")].into());
+    let written: Value = serde_json::from_slice(&fs::read(servers.path()).unwrap()).unwrap();
+    assert_eq!(written["mcpServers"]["acme"].get("command"), None);
+    let labels: Vec<_> = written["mcpServers"].as_object().unwrap().keys().collect();
+    assert_eq!(labels, ["other", "acme"], "the order stays");
+}
+
+#[test]
 fn a_corrupt_file_is_an_error_and_not_overwritten_h_65() {
     let (_place, servers) = servers();
     servers.add(&label("acme"), &stdio()).unwrap();

@@ -101,7 +101,7 @@ fn a_lock_is_written_in_one_way_and_read_back() {
     assert_eq!(again.to_string(), text);
     let expected = format!(
         r#"# Skills that may be loaded without asking, exactly as they are here.
-# Written by `skillwire lock`; review changes as you would review code.
+# Review changes as you would review code.
 version = 1
 
 [[skill]]
@@ -175,7 +175,7 @@ fn an_edited_lock_is_refused_rather_than_guessed_at_h_65() {
     };
     for bad in [
         twice,
-        edit("version = 1", "version = 2"),
+        edit("version = 1", "version = 3"),
         edit("version = 1", "version = 1\nunknown = 1"),
         edit("version = 1\n", ""),
         edit("server = \"acme\"", "server = \"A\""),
@@ -199,4 +199,37 @@ fn an_edited_lock_is_refused_rather_than_guessed_at_h_65() {
     ] {
         assert!(LockFile::parse(&bad).is_err(), "{}", &bad[..bad.len().min(2000)]);
     }
+}
+
+#[test]
+fn a_user_with_other_labels_gets_the_same_skills_of_the_same_servers() {
+    let (mut lock, skill) = locked();
+    let label = |text: &str| ServerLabel::parse(text).unwrap();
+    lock.set_server(&label("acme"), "https://skills.test/mcp");
+    lock.set_server(&label("other"), "https://other.test/mcp");
+    let text = lock.to_string();
+    assert!(text.contains("version = 2\n"), "{text}");
+    assert_eq!(LockFile::parse(&text).unwrap(), lock);
+    let mine = |address: &str| (address == "https://skills.test/mcp").then(|| label("work"));
+    let relabelled = lock.clone().relabelled(mine, |_| false);
+    let at_work = refunds("work");
+    assert!(relabelled.allows(&at_work, &content(&at_work, "one")).is_ok());
+    assert_eq!(
+        relabelled.allows(&skill, &content(&skill, "one")),
+        Err(LockMismatch::NotLocked),
+        "the old label means nothing here"
+    );
+    assert_eq!(relabelled.skills().count(), 2);
+    // A label that means another server here must not get what was locked for that one.
+    let relabelled = lock.relabelled(mine, |taken| taken == "other");
+    assert_eq!(relabelled.skills().count(), 1);
+}
+
+#[test]
+fn tables_of_other_readers_and_the_first_version_are_read() {
+    let text = "version = 2\n[[source]]\nname = \"pdf\"\nwhat = 1\n";
+    assert_eq!(LockFile::parse(text).unwrap(), LockFile::default());
+    assert_eq!(LockFile::parse("version = 1\n").unwrap(), LockFile::default());
+    assert!(LockFile::parse("version = 3\n").is_err());
+    assert!(LockFile::parse("version = 2\n[[server]]\nlabel = \"A B\"\nurl = \"x\"\n").is_err());
 }

@@ -1,8 +1,10 @@
 //! Writing a lock file so that a change of a skill changes few lines.
 
-use std::fmt::{self, Formatter, Write};
+use std::fmt::{self, Formatter};
 
-use super::{LockFile, Locked, read::VERSION};
+use skillwire_core::visible::QuotedToml;
+
+use super::{LockFile, LockedSkill};
 use crate::{
     origin::SkillId,
     run_grants::{GrantKind, RunGrants},
@@ -10,20 +12,28 @@ use crate::{
 
 pub(super) fn lock(lock: &LockFile, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str("# Skills that may be loaded without asking, exactly as they are here.\n")?;
-    f.write_str("# Written by `skillwire lock`; review changes as you would review code.\n")?;
-    writeln!(f, "version = {VERSION}")?;
+    f.write_str("# Review changes as you would review code.\n")?;
+    writeln!(f, "version = {}", lock.version())?;
+    for (label, address) in &lock.servers {
+        writeln!(f, "\n[[server]]\nlabel = {}\nurl = {}", QuotedToml(label), QuotedToml(address))?;
+    }
+    for (server, keys) in &lock.trust_keys {
+        let keys: Vec<String> = keys.iter().map(|key| QuotedToml(key).to_string()).collect();
+        writeln!(f, "\n[[trust]]\nserver = {}", QuotedToml(server.as_str()))?;
+        writeln!(f, "keys = [{}]", keys.join(", "))?;
+    }
     lock.skills.iter().try_for_each(|(id, locked)| skill(id, locked, f))
 }
 
-fn skill(id: &SkillId, locked: &Locked, f: &mut Formatter<'_>) -> fmt::Result {
-    let Locked { files, frontmatter, grants } = locked;
+fn skill(id: &SkillId, locked: &LockedSkill, f: &mut Formatter<'_>) -> fmt::Result {
+    let LockedSkill { files, frontmatter, grants } = locked;
     writeln!(f, "\n[[skill]]")?;
-    writeln!(f, "server = {}", Quoted(id.origin.label()))?;
-    writeln!(f, "uri = {}", Quoted(id.uri.as_str()))?;
-    writeln!(f, "name = {}", Quoted(&id.uri.root().name()))?;
+    writeln!(f, "server = {}", QuotedToml(id.origin.label()))?;
+    writeln!(f, "uri = {}", QuotedToml(id.uri.as_str()))?;
+    writeln!(f, "name = {}", QuotedToml(&id.uri.root().name()))?;
     writeln!(f, "fingerprint = \"{}\"", locked.fingerprint(id))?;
     writeln!(f, "frontmatter = \"{frontmatter}\"")?;
-    let tools: Vec<String> = grants.tools.iter().map(|tool| Quoted(tool).to_string()).collect();
+    let tools: Vec<String> = grants.tools.iter().map(|tool| QuotedToml(tool).to_string()).collect();
     writeln!(f, "tools = [{}]", tools.join(", "))?;
     writeln!(f, "execute = {}", grants.execute)?;
     if !grants.run.is_empty() {
@@ -36,7 +46,7 @@ fn skill(id: &SkillId, locked: &Locked, f: &mut Formatter<'_>) -> fmt::Result {
     for file in files {
         // Every file lies below the skill, because entries with other files are refused.
         let path = id.uri.below(&file.uri).ok_or(fmt::Error)?;
-        let (path, digest, size) = (Quoted(path.as_str()), file.digest, file.size);
+        let (path, digest, size) = (QuotedToml(path.as_str()), file.digest, file.size);
         writeln!(f, "    {{ path = {path}, digest = \"{digest}\", size = {size} }},")?;
     }
     writeln!(f, "]")
@@ -47,7 +57,7 @@ fn run(grants: &RunGrants) -> String {
     let list = |key: &str, kind: GrantKind| {
         let items = grants.items();
         let items = items.iter().filter(|(of, _)| *of == kind);
-        let items: Vec<_> = items.map(|(_, item)| Quoted(item).to_string()).collect();
+        let items: Vec<_> = items.map(|(_, item)| QuotedToml(item).to_string()).collect();
         (!items.is_empty()).then(|| format!("{key} = [{}]", items.join(", ")))
     };
     let lists = [
@@ -58,23 +68,4 @@ fn run(grants: &RunGrants) -> String {
         grants.time.map(|time| format!("time = {}", time.seconds())),
     ];
     lists.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-/// A quoted string in which everything but printable ASCII, letters and digits is escaped, so that
-/// a reviewer sees every character.
-struct Quoted<'a>(&'a str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_char('"')?;
-        for c in self.0.chars() {
-            match c {
-                '"' | '\\' => write!(f, "\\{c}")?,
-                ' '..='~' => f.write_char(c)?,
-                _ if c.is_alphanumeric() => f.write_char(c)?,
-                _ => write!(f, "\\U{:08X}", u32::from(c))?,
-            }
-        }
-        f.write_char('"')
-    }
 }

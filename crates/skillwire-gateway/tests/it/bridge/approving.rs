@@ -1,7 +1,7 @@
 //! The bridge loads a server's skill only after the user approved it, in their client or a
 //! terminal.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use skillwire_gateway::BridgeOptions;
@@ -24,10 +24,22 @@ async fn without_anybody_to_ask_the_exact_command_is_told_hst_68() {
     let over_legacy = bridged.legacy(false).await.call("load_skill", load()).await;
     for result in [over_modern, over_legacy] {
         assert_eq!(refused(&result), "not_approved");
-        let command = format!("`skillwire approve acme:{SKILL}`");
+        let command = format!("`example allow acme:{SKILL}`");
         assert!(text(&result).contains(&command), "{result}");
     }
     assert_eq!(server.count("resources/read"), 0);
+}
+
+#[tokio::test]
+async fn a_bridge_of_a_program_without_commands_names_none_hst_68() {
+    let server = refunds();
+    let options = BridgeOptions::default().first_listing(Duration::ZERO);
+    let bridged = Bridged::with(host(&server), options);
+    bridged.settled(&["acme:refunds"]).await;
+    let result = bridged.modern(false).call("load_skill", load()).await;
+    assert_eq!(refused(&result), "not_approved");
+    let step = "Tell the user to look at the skill and approve it. Then call `load_skill` again.";
+    assert!(text(&result).contains(step), "{result}");
 }
 
 #[tokio::test]
@@ -95,7 +107,7 @@ async fn a_declined_form_holds_for_the_process_and_is_not_stored_hst_68_cl_01() 
     assert_eq!(refused(&result), "user_declined");
     let again = client.call("load_skill", load()).await;
     assert_eq!(refused(&again), "user_declined", "the same process does not ask twice");
-    assert!(text(&again).contains("skillwire approve"), "{again}");
+    assert!(text(&again).contains("example allow"), "{again}");
     assert_eq!(server.count("resources/read"), 0);
     let stored = records.all().0;
     assert!(stored.iter().all(|record| record.declined.is_none()), "{stored:?}");

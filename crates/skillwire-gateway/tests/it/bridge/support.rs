@@ -8,7 +8,7 @@ use skillwire_engine::{
     Caller, Engine,
     offer::{ListChanges, Offer, Offers},
 };
-use skillwire_gateway::{Bridge, BridgeOptions};
+use skillwire_gateway::{ApprovalCommand, Bridge, BridgeOptions, WantedApproval};
 use skillwire_host::Host;
 use skillwire_protocol::meta;
 use skillwire_server::{Config, Skills};
@@ -60,6 +60,21 @@ pub(crate) struct Bridged {
     following: tokio::task::JoinHandle<()>,
 }
 
+/// The command of a program that runs a bridge.
+#[derive(Debug)]
+struct ExampleCommand;
+
+impl ApprovalCommand for ExampleCommand {
+    fn approve(&self, skill: &str, wanted: WantedApproval<'_>) -> String {
+        let grant = match wanted {
+            WantedApproval::Run(grants) => format!(" with {} grants", grants.items().len()),
+            WantedApproval::RemoteRun => " there".to_owned(),
+            _ => String::new(),
+        };
+        format!("example allow {skill}{grant}")
+    }
+}
+
 impl Drop for Bridged {
     fn drop(&mut self) {
         self.following.abort();
@@ -69,7 +84,8 @@ impl Drop for Bridged {
 impl Bridged {
     pub(crate) fn over(host: Host) -> Self {
         // Tests that wait for a first listing say so.
-        Self::with(host, BridgeOptions::default().first_listing(Duration::ZERO))
+        let options = BridgeOptions::default().first_listing(Duration::ZERO);
+        Self::with(host, options.approval_command(ExampleCommand))
     }
 
     pub(crate) fn with(host: Host, options: BridgeOptions) -> Self {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use skillwire_testkit::{HostileServer, ScriptedReply};
 use skillwire_trust::{Budgets, Policy};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use super::support::{PATIENCE, Plan};
 
@@ -26,11 +26,10 @@ async fn readers_of_one_file_at_a_hanging_server_share_one_deadline_sec_03() {
         .skill("refunds", [("x", "x")])
         .on("resources/read", |_, _| ScriptedReply::Never);
     let gateway = plan().start(&[("acme", &server)]).await;
-    let started = Instant::now();
     let readers = (0..8).map(|_| gateway.read("skill://acme/refunds/x"));
     let read = timeout(PATIENCE, join_all(readers)).await.expect("no reader waits for another");
     assert!(read.iter().all(|reply| reply.code() == -32603), "{read:?}");
-    assert!(started.elapsed() < 4 * ANSWER_TIME, "{:?}", started.elapsed());
+    // Readers that were served one after another would each have asked the server.
     assert_eq!(server.count("resources/read"), 1);
 }
 
@@ -44,11 +43,11 @@ async fn readers_of_many_files_at_a_hanging_server_have_a_deadline_each_sec_03()
         .skill("refunds", files)
         .on("resources/read", |_, _| ScriptedReply::Never);
     let gateway = plan().start(&[("acme", &server)]).await;
-    let started = Instant::now();
     let uris: Vec<String> = (0..40).map(|n| format!("skill://acme/refunds/f{n}")).collect();
     let readers = uris.iter().map(|uri| gateway.read(uri));
     let read = timeout(PATIENCE, join_all(readers)).await.expect("no reader waits for another");
     assert!(read.iter().all(|reply| reply.code() == -32603), "{read:?}");
-    // The server gets 16 requests at a time, so 40 readers used to wait three times as long.
-    assert!(started.elapsed() < ANSWER_TIME * 5 / 2, "{:?}", started.elapsed());
+    // The server gets 16 requests at a time. The others used to wait for their turn and then for an
+    // answer, so that the server got them all; now their time is over by then.
+    assert_eq!(server.count("resources/read"), 16);
 }

@@ -1,43 +1,9 @@
 //! The catalogue: the skills that a model can ask for, and their origins.
 
-mod format;
-
-use std::path::PathBuf;
-
 use skillwire_trust::Origin;
+pub use skillwire_trust::{CatalogueFormat, CatalogueItem, CatalogueOptions};
 
-pub use self::format::Format;
 use super::model_text::{ModelText, tokens};
-
-/// One skill of the catalogue; the caller passes only enabled skills.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CatalogueItem {
-    /// The qualified handle, which the model sees as the name and passes to the loader.
-    pub handle: String,
-    /// The skill's own description.
-    pub description: String,
-    /// The origin of the skill.
-    pub origin: Origin,
-    /// The path of the `SKILL.md`, for a skill in a folder of this machine.
-    pub location: Option<PathBuf>,
-}
-
-/// Options of a catalogue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CatalogueOptions {
-    /// The notation.
-    pub format: Format,
-    /// The most tokens, as [`tokens`] estimates them; `None` shows every skill.
-    pub budget: Option<usize>,
-    /// The tool with which a model finds skills that the catalogue does not show.
-    pub list_tool: String,
-}
-
-impl Default for CatalogueOptions {
-    fn default() -> Self {
-        Self { format: Format::Xml, budget: None, list_tool: "list_skills".to_owned() }
-    }
-}
 
 /// A catalogue for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,15 +17,15 @@ pub struct Catalogue {
 }
 
 /// The skills of one origin, in full and as a summary.
-struct Section<'a> {
+struct OriginSection<'a> {
     origin: &'a Origin,
     items: Vec<String>,
     summary: String,
 }
 
-impl Section<'_> {
+impl OriginSection<'_> {
     fn bytes(&self) -> usize {
-        self.items.iter().map(|item| format::with_separator(item)).sum()
+        self.items.iter().map(|item| CatalogueFormat::with_separator(item)).sum()
     }
 }
 
@@ -77,9 +43,9 @@ pub fn render(items: &[CatalogueItem], options: &CatalogueOptions) -> Option<Cat
     let CatalogueOptions { format, budget, list_tool } = options;
     let mut sorted: Vec<&CatalogueItem> = items.iter().collect();
     sorted.sort_by(|a, b| (rank(&a.origin), &a.handle).cmp(&(rank(&b.origin), &b.handle)));
-    let sections: Vec<Section<'_>> = sorted
+    let sections: Vec<OriginSection<'_>> = sorted
         .chunk_by(|a, b| a.origin == b.origin)
-        .map(|group| Section {
+        .map(|group| OriginSection {
             origin: &group[0].origin,
             items: group.iter().map(|item| format.item(item)).collect(),
             summary: format.summary(&group[0].origin, group.len(), list_tool),
@@ -108,22 +74,27 @@ pub fn render(items: &[CatalogueItem], options: &CatalogueOptions) -> Option<Cat
 }
 
 /// Decides which origins are shown in full; returns `None` if not even their summaries fit.
-fn fitting(sections: &[Section<'_>], format: Format, budget: Option<usize>) -> Option<Vec<bool>> {
+fn fitting(
+    sections: &[OriginSection<'_>],
+    format: CatalogueFormat,
+    budget: Option<usize>,
+) -> Option<Vec<bool>> {
     let Some(budget) = budget.map(|tokens| tokens.saturating_mul(4)) else {
         return Some(vec![true; sections.len()]);
     };
     let frame = format.frame(std::iter::empty(), std::iter::empty()).len();
-    let everything = sections.iter().map(Section::bytes).sum::<usize>();
+    let everything = sections.iter().map(OriginSection::bytes).sum::<usize>();
     if frame + everything <= budget {
         return Some(vec![true; sections.len()]);
     }
-    let summaries = sections.iter().map(|section| format::with_separator(&section.summary));
+    let summaries =
+        sections.iter().map(|section| CatalogueFormat::with_separator(&section.summary));
     let mut used = frame + summaries.sum::<usize>();
     if used > budget {
         return None;
     }
-    let expand = |section: &Section<'_>| {
-        let instead = used - format::with_separator(&section.summary) + section.bytes();
+    let expand = |section: &OriginSection<'_>| {
+        let instead = used - CatalogueFormat::with_separator(&section.summary) + section.bytes();
         let fits = instead <= budget;
         if fits {
             used = instead;

@@ -1,18 +1,48 @@
-//! The three notations of a catalogue.
+//! The three notations of a catalogue of skills, for a model.
 //!
 //! Every string goes through `one_line` first and is then escaped for the notation, so no
 //! description can end its element, its line or its string.
 
-use serde_json::json;
-use skillwire_core::MAX_DESCRIPTION_CHARS;
-use skillwire_trust::Origin;
+use std::path::PathBuf;
 
-use super::CatalogueItem;
-use crate::context::text::one_line;
+use serde_json::json;
+use skillwire_core::{MAX_DESCRIPTION_CHARS, visible::one_line};
+
+use crate::origin::Origin;
+
+/// One skill of the catalogue; the caller passes only enabled skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogueItem {
+    /// The qualified handle, which the model sees as the name and passes to the loader.
+    pub handle: String,
+    /// The skill's own description.
+    pub description: String,
+    /// The origin of the skill.
+    pub origin: Origin,
+    /// The path of the `SKILL.md`, for a skill in a folder of this machine.
+    pub location: Option<PathBuf>,
+}
+
+/// Options of a catalogue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogueOptions {
+    /// The notation.
+    pub format: CatalogueFormat,
+    /// The most tokens, estimated as a quarter of the bytes; `None` shows every skill.
+    pub budget: Option<usize>,
+    /// The tool with which a model finds skills that the catalogue does not show.
+    pub list_tool: String,
+}
+
+impl Default for CatalogueOptions {
+    fn default() -> Self {
+        Self { format: CatalogueFormat::Xml, budget: None, list_tool: "list_skills".to_owned() }
+    }
+}
 
 /// A notation for the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
+pub enum CatalogueFormat {
     /// XML: `<available_skills>` with one element per skill.
     #[default]
     Xml,
@@ -22,14 +52,14 @@ pub enum Format {
     Json,
 }
 
-/// Returns the size of a piece in bytes, including the separator to the next.
-pub(super) fn with_separator(piece: &str) -> usize {
-    piece.len() + 1
-}
+impl CatalogueFormat {
+    /// Returns the size of a piece in bytes, including the separator to the next.
+    pub fn with_separator(piece: &str) -> usize {
+        piece.len() + 1
+    }
 
-impl Format {
     /// Writes one skill.
-    pub(super) fn item(self, item: &CatalogueItem) -> String {
+    pub fn item(self, item: &CatalogueItem) -> String {
         let (handle, origin) = (one_line(&item.handle), named(&item.origin));
         let description = description(&item.description);
         let location = item.location.as_ref().map(|path| one_line(&path.display().to_string()));
@@ -61,7 +91,7 @@ impl Format {
     }
 
     /// Writes how many skills an origin has and how the model finds them.
-    pub(super) fn summary(self, origin: &Origin, count: usize, list_tool: &str) -> String {
+    pub fn summary(self, origin: &Origin, count: usize, list_tool: &str) -> String {
         let search = format!("Call {list_tool} with server {} to search them.", origin.label());
         let origin = named(origin);
         match self {
@@ -77,7 +107,7 @@ impl Format {
     }
 
     /// Writes how many skills there are in all.
-    pub(super) fn overall(self, count: usize, origins: usize, list_tool: &str) -> String {
+    pub fn overall(self, count: usize, origins: usize, list_tool: &str) -> String {
         let search = format!("Call {list_tool} to search them.");
         match self {
             Self::Xml => format!(
@@ -94,7 +124,7 @@ impl Format {
     }
 
     /// Joins the pieces.
-    pub(super) fn frame<'a>(
+    pub fn frame<'a>(
         self,
         skills: impl Iterator<Item = &'a str>,
         more: impl Iterator<Item = &'a str>,
@@ -188,9 +218,9 @@ mod tests {
 
     #[test]
     fn json_pieces_are_json() {
-        let text = Format::Json.frame(
-            std::iter::once(&*Format::Json.overall(3, 1, "x")),
-            std::iter::once(&*Format::Json.summary(&Origin::Local, 2, "x")),
+        let text = CatalogueFormat::Json.frame(
+            std::iter::once(&*CatalogueFormat::Json.overall(3, 1, "x")),
+            std::iter::once(&*CatalogueFormat::Json.summary(&Origin::Local, 2, "x")),
         );
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["more_skills"][0]["count"], 2);
