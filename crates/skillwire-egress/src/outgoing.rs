@@ -23,14 +23,14 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(25);
 
 /// Why a destination was not reached.
 #[derive(Debug)]
-pub(crate) enum Unreachable {
+pub(crate) enum UnreachableHost {
     /// The name leads to this machine or to a private network, which only an address may be granted
     /// for.
     NotPublic,
     Failed(io::Error),
 }
 
-impl From<io::Error> for Unreachable {
+impl From<io::Error> for UnreachableHost {
     fn from(error: io::Error) -> Self {
         Self::Failed(error)
     }
@@ -40,7 +40,7 @@ impl From<io::Error> for Unreachable {
 pub(crate) fn reach(
     destination: &NetworkDestination,
     has_ended: &dyn Fn() -> bool,
-) -> Result<TcpStream, Unreachable> {
+) -> Result<TcpStream, UnreachableHost> {
     let deadline = Instant::now() + CONNECT_TIMEOUT;
     let addresses = if let Some(address) = destination.address() {
         vec![SocketAddr::new(address, destination.port())]
@@ -50,7 +50,7 @@ pub(crate) fn reach(
         let mut found = resolve(destination, deadline, has_ended)?;
         found.retain(|found| is_public(found.ip().to_canonical()));
         if found.is_empty() {
-            return Err(Unreachable::NotPublic);
+            return Err(UnreachableHost::NotPublic);
         }
         found
     };
@@ -61,7 +61,7 @@ pub(crate) fn reach(
             Err(error) => last_error = error,
         }
     }
-    Err(Unreachable::Failed(last_error))
+    Err(UnreachableHost::Failed(last_error))
 }
 
 /// Finds the addresses of a name. The system's resolver cannot be interrupted, so that it works in a

@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 
 use crate::{
     NetworkDestination,
-    outgoing::{Unreachable, reach},
+    outgoing::{UnreachableHost, reach},
 };
 
 /// The most connections at once; each takes two threads.
@@ -163,13 +163,13 @@ fn serve_connection(client: &TcpStream, connection: u64, state: &ProxyState) -> 
     let has_ended = || state.ended.load(Ordering::Acquire);
     let server = match reach(&request.destination, &has_ended) {
         Ok(server) => server,
-        Err(Unreachable::NotPublic) => {
+        Err(UnreachableHost::NotPublic) => {
             let why =
                 "The name leads to this machine or a private network. Grant the address itself.";
             refuse(client, "403 Forbidden", why);
             return Ok(());
         }
-        Err(Unreachable::Failed(error)) => {
+        Err(UnreachableHost::Failed(error)) => {
             refuse(client, "502 Bad Gateway", &error.to_string());
             return Ok(());
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use skillwire_core::Digest;
 use skillwire_sandbox::{RunOutcome, ScriptJob, run_record};
 
-use crate::runner::ScriptNotRun;
+use crate::script_not_run::ScriptNotRun;
 
 /// The caller, skill and script of a request.
 #[derive(Debug, Clone)]

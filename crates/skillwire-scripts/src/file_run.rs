@@ -14,7 +14,8 @@ use tokio::time::Instant;
 use crate::{
     inputs::{InputError, UserInputs},
     reply,
-    runner::{CompletedRun, RunReport, ScriptNotRun, ScriptRunner},
+    runner::{CompletedRun, RunReport, ScriptRunner},
+    script_not_run::ScriptNotRun,
 };
 
 /// A script to run, and what it gets. No rule of an operator is asked: the caller decides.

@@ -31,9 +31,12 @@ mod inputs;
 mod output_store;
 mod reply;
 mod rules;
+mod run_files;
+mod run_news;
 mod run_queue;
 mod run_tool;
 mod runner;
+mod script_not_run;
 mod sent_inputs;
 mod skills_page;
 
@@ -57,7 +60,8 @@ pub use self::{
     rules::{ExecutionRule, ExecutionRules},
     run_queue::{QueueFull, QueueLimits},
     run_tool::RunScriptTool,
-    runner::{CompletedRun, RunReport, ScriptNotRun, ScriptRequest, ScriptRunner},
+    runner::{CompletedRun, RunReport, ScriptRequest, ScriptRunner},
+    script_not_run::ScriptNotRun,
     sent_inputs::{InvalidInputs, SentInput},
     skills_page::SkillsPageScripts,
 };

@@ -76,16 +76,16 @@ pub struct QueueFull;
 
 /// Requests that wait for a slot, and the runs that hold one. Clones share one queue.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct RunQueue(Arc<Shared>);
+pub(crate) struct RunQueue(Arc<QueueShared>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct QueueShared {
     limits: QueueLimits,
-    state: Mutex<State>,
+    state: Mutex<RunQueueState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct RunQueueState {
     running: usize,
     /// Callers with a run or a waiting request.
     callers: HashMap<Arc<str>, CallerRuns>,
@@ -112,7 +112,7 @@ struct WaitingRun {
 /// A request that waits for its turn. Dropping it gives the place up.
 #[derive(Debug)]
 pub(crate) struct QueuedRun {
-    shared: Arc<Shared>,
+    shared: Arc<QueueShared>,
     caller: Arc<str>,
     ticket: u64,
     turn: oneshot::Receiver<RunSlot>,
@@ -121,13 +121,13 @@ pub(crate) struct QueuedRun {
 /// A slot that a run holds. Dropping it lets the next one run.
 #[derive(Debug)]
 pub(crate) struct RunSlot {
-    shared: Arc<Shared>,
+    shared: Arc<QueueShared>,
     caller: Arc<str>,
 }
 
 impl RunQueue {
     pub(crate) fn new(limits: QueueLimits) -> Self {
-        Self(Arc::new(Shared { limits, state: Mutex::default() }))
+        Self(Arc::new(QueueShared { limits, state: Mutex::default() }))
     }
 
     /// Takes the last place of a caller. `bytes` is what the request holds while it waits.
@@ -157,12 +157,12 @@ impl RunQueue {
             }
             QueuedRun { shared: Arc::clone(shared), caller, ticket, turn }
         };
-        Shared::fill_slots(shared);
+        QueueShared::fill_slots(shared);
         Ok(queued)
     }
 }
 
-impl Shared {
+impl QueueShared {
     /// Gives free slots to those whose turn it is.
     fn fill_slots(shared: &Arc<Self>) {
         loop {
@@ -175,7 +175,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl RunQueueState {
     /// Takes the next waiting run out, if there is a slot for it.
     fn next(&mut self, limits: &QueueLimits) -> Option<(Arc<str>, oneshot::Sender<RunSlot>)> {
         if self.running >= limits.running {
@@ -256,7 +256,7 @@ impl Drop for RunSlot {
             }
             state.forget_idle(&self.caller);
         }
-        Shared::fill_slots(&self.shared);
+        QueueShared::fill_slots(&self.shared);
     }
 }
 

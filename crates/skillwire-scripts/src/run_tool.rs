@@ -16,7 +16,8 @@ use skillwire_source::{FileTree, Skill};
 use crate::{
     audit::{self, AuditSubject},
     reply,
-    runner::{ScriptNotRun, ScriptRequest, ScriptRunner},
+    runner::{ScriptRequest, ScriptRunner},
+    script_not_run::ScriptNotRun,
     sent_inputs::{self, InputContent},
 };
 

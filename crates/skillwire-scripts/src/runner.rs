@@ -1,20 +1,18 @@
 //! Runs scripts of published skills.
 
-use std::{error::Error, fmt, io, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
-use bytes::Bytes;
-use futures_util::{FutureExt as _, future::join_all};
+use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 use skillwire_core::{
     ContentSet, Digest, RelPath,
     received::{self, EntryLimits},
 };
 use skillwire_sandbox::{
-    CancelHandle, InputFile, InterpreterFinder, InvalidArguments, InvalidJob, JobFile,
-    OutputStream, RunError, RunObserver, RunOutcome, RunProgress, Sandbox, ScriptArguments,
-    ScriptJob, ScriptLanguage, run_record,
+    CancelHandle, InterpreterFinder, RunOutcome, RunProgress, Sandbox, ScriptArguments, ScriptJob,
+    ScriptLanguage, run_record,
 };
-use skillwire_source::{FileRecord, FileStoreError, FileTree, Skill, SkillContent};
+use skillwire_source::{FileTree, Skill, SkillContent};
 use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior},
@@ -22,112 +20,15 @@ use tokio::{
 
 use crate::{
     audit::{self, AuditSubject},
-    declared_arguments::{self, DeclarationError, DeclaredArguments},
+    declared_arguments::{self, DeclaredArguments},
     output_store::{OutputRetention, OutputStore, RetainedFile},
     rules::{ExecutionRule, ExecutionRules},
-    run_queue::{QueueFull, QueueLimits, RunQueue, RunSlot},
-    sent_inputs::{InputContent, InvalidInputs, SentInput},
+    run_files::{read_files, read_inputs},
+    run_news::{CancelOnDrop, NewsObserver, PROGRESS_INTERVAL, RunNews},
+    run_queue::{QueueLimits, RunQueue, RunSlot},
+    script_not_run::ScriptNotRun,
+    sent_inputs::SentInput,
 };
-
-/// How often a client that waits is told that the script still waits or runs.
-const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
-
-/// How far reports of what a script writes are apart.
-const OUTPUT_INTERVAL: Duration = Duration::from_millis(250);
-
-/// The most bytes of output in one report.
-const MAX_REPORTED_BYTES: usize = 8 * 1024;
-
-/// How long the files of a skill may take that have to be fetched from another server. The run holds
-/// its slot meanwhile.
-const FETCH_TIME: Duration = Duration::from_mins(1);
-
-/// How many files of one skill are fetched at once.
-const CONCURRENT_FETCHES: usize = 4;
-
-/// Why a script was not run. Displays as sentences for the client.
-///
-/// Details of the server's machine are in the sources, for its operator, and not in the sentences.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ScriptNotRun {
-    /// No rule of the operator allows the script.
-    #[error("The operator of this server does not let this script run.")]
-    NotAllowed,
-    /// The skill has no file with the script's path.
-    #[error("The skill has no such file.")]
-    NoSuchFile,
-    /// The skill is generated, so no digest says which content the operator allowed.
-    #[error("A skill without digests has no scripts that can be run.")]
-    GeneratedSkill,
-    /// The client sent arguments that are neither an object nor an array.
-    #[error("The arguments are neither an object nor an array of words.")]
-    ArgumentsNotObject,
-    /// The client sent arguments that cannot be passed to a script.
-    #[error("{}", sentence(.0))]
-    Arguments(#[from] InvalidArguments),
-    /// The skill declares arguments for the script, and those that the client sent do not fit.
-    #[error("{}", sentence(.0))]
-    Declared(#[from] DeclarationError),
-    /// The client sent inputs that a script cannot be given.
-    #[error("{}", sentence(.0))]
-    Inputs(#[from] InvalidInputs),
-    /// Too many requests wait already.
-    #[error("Too many scripts wait to be run on this server. Ask again later.")]
-    Busy(#[from] QueueFull),
-    /// The script is nothing that can be run.
-    #[error("{}", sentence(.0))]
-    Job(#[from] InvalidJob),
-    /// A file could not be read, or is not what was published.
-    #[error("The skill is being changed right now. Ask again.")]
-    SkillChanged(#[source] Option<Box<dyn Error + Send + Sync>>),
-    /// The server that has the files of the skill did not send them.
-    #[error("The server that this skill comes from did not send its files. Ask again later.")]
-    FilesUnavailable(#[source] Option<FileStoreError>),
-    /// The machine cannot isolate the script.
-    #[error("Scripts cannot be isolated on this server.")]
-    Isolation(#[source] RunError),
-    /// The run failed before or while the script ran.
-    #[error("The script could not be started.")]
-    Start(#[source] RunError),
-    /// The server is out of file descriptors.
-    #[error("The server has no file descriptor left.")]
-    Descriptors(#[source] io::Error),
-    /// The system gave no random numbers for the URIs of output files.
-    #[error("The server has no random numbers.")]
-    Random(#[source] getrandom::Error),
-    /// The server is stopping.
-    #[error("The server is stopping.")]
-    Stopping,
-    /// A thread of the server panicked.
-    #[error("The run failed because of an error in the server.")]
-    Panicked(#[source] tokio::task::JoinError),
-}
-
-impl ScriptNotRun {
-    /// Tells a machine that cannot isolate scripts from a script that could not be started.
-    fn from_run(error: RunError) -> Self {
-        match error {
-            RunError::Invalid(invalid) => Self::Job(invalid),
-            RunError::Unavailable(_) | RunError::NetworkNeedsFull => {
-                tracing::error!(%error, "a script was not run");
-                Self::Isolation(error)
-            }
-            RunError::Exec(_) | RunError::Supervision(_) => {
-                tracing::error!(%error, "a script was not run");
-                Self::Start(error)
-            }
-        }
-    }
-}
-
-/// Turns an error's message into a sentence.
-fn sentence(error: &impl fmt::Display) -> String {
-    let text = error.to_string();
-    let mut chars = text.chars();
-    let first = chars.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", chars.as_str())
-}
 
 /// A client's request to run a script.
 #[derive(Debug, Clone)]
@@ -410,60 +311,6 @@ impl ScriptRunner {
     }
 }
 
-/// News of a run that is under way.
-enum RunNews {
-    Progress(RunProgress),
-    Output(String),
-}
-
-/// Passes news on to a channel that holds one of them. A client that does not read misses some.
-struct NewsObserver {
-    news: mpsc::Sender<RunNews>,
-    told: Duration,
-    /// What the script wrote and the client was not told yet.
-    written: String,
-}
-
-impl NewsObserver {
-    fn new(news: mpsc::Sender<RunNews>) -> Self {
-        Self { news, told: Duration::ZERO, written: String::new() }
-    }
-}
-
-impl RunObserver for NewsObserver {
-    fn progress(&mut self, run: &RunProgress) {
-        // The run's own clock decides how far reports are apart.
-        let since = run.elapsed.saturating_sub(self.told);
-        if since >= OUTPUT_INTERVAL && !self.written.is_empty() {
-            let written = std::mem::take(&mut self.written);
-            let _ = self.news.try_send(RunNews::Output(written));
-            self.told = run.elapsed;
-        } else if since >= PROGRESS_INTERVAL {
-            let _ = self.news.try_send(RunNews::Progress(*run));
-            self.told = run.elapsed;
-        }
-    }
-
-    fn wants_output(&self) -> bool {
-        true
-    }
-
-    fn output(&mut self, _: OutputStream, text: &str) {
-        if self.written.len() + text.len() <= MAX_REPORTED_BYTES {
-            self.written.push_str(text);
-        }
-    }
-}
-
-/// Cancels a run when the future that waits for it is dropped.
-struct CancelOnDrop(CancelHandle);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
-}
-
 fn read_arguments(arguments: Option<&Value>) -> Result<ScriptArguments, ScriptNotRun> {
     let arguments = match arguments {
         None | Some(Value::Null) => ScriptArguments::from_object(&Map::new()),
@@ -532,76 +379,16 @@ impl AuditSubject {
     }
 }
 
-/// Reads the inputs of a request, those that are files of skills included.
-async fn read_inputs(inputs: &[SentInput]) -> Result<Vec<InputFile>, ScriptNotRun> {
-    let mut files = Vec::with_capacity(inputs.len());
-    for SentInput { path, content } in inputs {
-        let bytes = match content {
-            InputContent::Bytes(bytes) => bytes.clone(),
-            InputContent::SkillFile(tree) => {
-                let read = read_files(tree.clone()).await?.pop();
-                read.ok_or(ScriptNotRun::SkillChanged(None))?.bytes
-            }
-        };
-        files.push(InputFile { path: path.clone(), bytes, writable: false });
-    }
-    Ok(files)
-}
-
-/// Reads every file of a skill, from this machine or from the server that the skill comes from.
-async fn read_files(tree: FileTree) -> Result<Vec<JobFile>, ScriptNotRun> {
-    if tree.store.remote().is_some() {
-        let fetched = tokio::time::timeout(FETCH_TIME, fetch_files(&tree)).await;
-        return fetched.map_err(|_| ScriptNotRun::FilesUnavailable(None))?;
-    }
-    let read = tokio::task::spawn_blocking(move || {
-        let files = tree
-            .files
-            .iter()
-            .map(|record| checked(record, tree.store.read(&record.path, record.size)));
-        files.collect()
-    });
-    read.await.map_err(ScriptNotRun::Panicked)?
-}
-
-async fn fetch_files(tree: &FileTree) -> Result<Vec<JobFile>, ScriptNotRun> {
-    let mut files = Vec::with_capacity(tree.files.len());
-    for records in tree.files.chunks(CONCURRENT_FETCHES) {
-        // A store with remote files keeps having them.
-        let remote = tree.store.remote().ok_or(ScriptNotRun::FilesUnavailable(None))?;
-        let fetches: Vec<_> =
-            records.iter().map(|record| remote.fetch(&record.path, record.size)).collect();
-        for (record, fetched) in records.iter().zip(join_all(fetches).await) {
-            files.push(checked(record, fetched)?);
-        }
-    }
-    Ok(files)
-}
-
-/// Compares what was read with what was published.
-fn checked(
-    record: &FileRecord,
-    read: Result<Bytes, FileStoreError>,
-) -> Result<JobFile, ScriptNotRun> {
-    let bytes = read.map_err(|error| match error {
-        FileStoreError::Changed => ScriptNotRun::SkillChanged(Some(error.into())),
-        FileStoreError::Failed(_) => ScriptNotRun::FilesUnavailable(Some(error)),
-    })?;
-    if Digest::of(&bytes) != record.digest {
-        return Err(ScriptNotRun::SkillChanged(None));
-    }
-    Ok(JobFile { path: record.path.clone(), bytes })
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use bytes::Bytes;
     use parking_lot::Mutex;
     use serde_json::json;
     use skillwire_core::SkillUri;
     use skillwire_sandbox::IsolationPolicy;
-    use skillwire_source::{FileStore, MemoryFiles, PathPatterns};
+    use skillwire_source::{FileRecord, FileStore, FileStoreError, MemoryFiles, PathPatterns};
 
     use super::*;
 
@@ -686,22 +473,6 @@ mod tests {
             let refused = read_arguments(Some(&other)).unwrap_err();
             let sentence = "The arguments are neither an object nor an array of words.";
             assert_eq!(refused.to_string(), sentence);
-        }
-    }
-
-    #[test]
-    fn a_client_reads_a_sentence_without_details_of_the_machine() {
-        let io = || io::Error::other("/secret/path");
-        for (reason, sentence) in [
-            (ScriptNotRun::from(InvalidArguments::Nul), "The arguments hold a NUL character."),
-            (
-                ScriptNotRun::from_run(RunError::NetworkNeedsFull),
-                "Scripts cannot be isolated on this server.",
-            ),
-            (ScriptNotRun::from_run(RunError::Exec(io())), "The script could not be started."),
-        ] {
-            assert_eq!(reason.to_string(), sentence);
-            assert!(reason.source().is_some(), "{reason:?} keeps its source");
         }
     }
 }

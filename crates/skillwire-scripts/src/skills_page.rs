@@ -11,7 +11,8 @@ use skillwire_source::Skill;
 use crate::{
     audit::{self, AuditSubject},
     reply,
-    runner::{ScriptNotRun, ScriptRequest, ScriptRunner},
+    runner::{ScriptRequest, ScriptRunner},
+    script_not_run::ScriptNotRun,
     sent_inputs::{self, InputContent},
 };
 

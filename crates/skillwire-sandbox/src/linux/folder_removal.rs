@@ -1,4 +1,4 @@
-//! Removes folders that a script filled, however deep they are and whoever may enter them.
+//! Removes folders that a script filled, however deep they are and whatever their modes.
 
 use std::{
     ffi::CString,

@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 16;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Schema {
     #[serde(rename = "type", default)]
-    kind: Option<Kinds>,
+    kind: Option<ArgumentKinds>,
     #[serde(default)]
     properties: BTreeMap<String, Schema>,
     #[serde(default)]
@@ -50,14 +50,14 @@ pub(super) struct Schema {
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Kinds {
-    One(Kind),
-    Several(Vec<Kind>),
+enum ArgumentKinds {
+    One(ArgumentKind),
+    Several(Vec<ArgumentKind>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum ArgumentKind {
     Object,
     Array,
     String,
@@ -67,7 +67,7 @@ enum Kind {
     Null,
 }
 
-impl Kind {
+impl ArgumentKind {
     fn fits(self, value: &Value) -> bool {
         match self {
             Self::Object => value.is_object(),
@@ -108,8 +108,8 @@ impl Schema {
         unless(depth < MAX_DEPTH, "is nested too deep".to_owned())?;
         let kinds = match &self.kind {
             None => &[][..],
-            Some(Kinds::One(kind)) => std::slice::from_ref(kind),
-            Some(Kinds::Several(kinds)) => kinds,
+            Some(ArgumentKinds::One(kind)) => std::slice::from_ref(kind),
+            Some(ArgumentKinds::Several(kinds)) => kinds,
         };
         let expected: Vec<_> = kinds.iter().map(|kind| kind.words()).collect();
         let fits = kinds.is_empty() || kinds.iter().any(|kind| kind.fits(value));

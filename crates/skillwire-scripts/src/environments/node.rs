@@ -46,21 +46,29 @@ impl NodeNeeds {
     }
 }
 
-/// Reads the packages of a lock file, all of which must come from a registry.
+/// Reads the packages of a lock file that are installed, all of which must come from a registry.
 fn packages(lock: &[u8]) -> Result<Vec<Package>, String> {
     let lock: Value = serde_json::from_slice(lock).map_err(|error| error.to_string())?;
     let entries = lock.get("packages").and_then(Value::as_object);
     let entries = entries.ok_or("it has no `packages`; write it again with npm 7 or later")?;
     let mut packages = Vec::new();
     for (path, entry) in entries.iter().filter(|(path, _)| !path.is_empty()) {
+        let is = |key: &str| entry.get(key) == Some(&Value::Bool(true));
+        // Packages for development are left out of the installation.
+        if is("dev") {
+            continue;
+        }
         let name = path.rsplit_once("node_modules/").map(|(_, name)| name);
         let version = entry.get("version").and_then(Value::as_str);
-        let resolved = entry.get("resolved").and_then(Value::as_str).unwrap_or_default();
-        let has_digest = entry.get("integrity").is_some();
+        // npm leaves the address out if it is that of the registry and the user wants it so.
+        let resolved = entry.get("resolved").map_or(Some("https://"), Value::as_str);
+        let is_web = resolved.is_some_and(|resolved| resolved.starts_with("https://"));
+        // What comes inside another package has the digest of that one.
+        let has_digest = entry.get("integrity").is_some() || is("inBundle");
         let (Some(name), Some(version)) = (name, version) else {
             return Err(format!("`{}` is no package of a registry", path.escape_debug()));
         };
-        if !resolved.starts_with("https://") || !has_digest {
+        if !is_web || !has_digest {
             return Err(format!("`{}` has no address with a digest", path.escape_debug()));
         }
         packages.push(Package { name: name.to_owned(), version: version.to_owned() });
@@ -80,14 +88,22 @@ mod tests {
     fn a_lock_file_names_packages_of_a_registry_with_digests() {
         let entry = json!({ "version": "1.2.3", "resolved": "https://registry.example/a.tgz",
                             "integrity": "sha512-x" });
-        let lock = json!({ "packages": { "": { "name": "x" }, "node_modules/a": entry,
-                                         "node_modules/a/node_modules/@s/b": entry } });
+        let lock = json!({ "packages": {
+            "": { "name": "x" },
+            "node_modules/a": entry,
+            "node_modules/a/node_modules/@s/b": entry,
+            "node_modules/a/node_modules/c": { "version": "2.0.0", "inBundle": true },
+            "node_modules/d": { "version": "3.0.0", "integrity": "sha512-x" },
+            "node_modules/only-for-development": { "version": "4.0.0", "dev": true },
+        } });
         let read = packages(lock.to_string().as_bytes()).unwrap();
         let read: Vec<_> = read.iter().map(ToString::to_string).collect();
-        assert_eq!(read, ["@s/b 1.2.3", "a 1.2.3"]);
+        assert_eq!(read, ["@s/b 1.2.3", "a 1.2.3", "c 2.0.0", "d 3.0.0"]);
         for bad in [
             json!({ "version": "1", "resolved": "git+ssh://git@evil.example/x", "integrity": "x" }),
             json!({ "version": "1", "resolved": "https://registry.example/a.tgz" }),
+            json!({ "version": "1" }),
+            json!({ "version": "1", "resolved": 1, "integrity": "x" }),
             json!({ "resolved": "local", "link": true }),
         ] {
             let lock = json!({ "packages": { "node_modules/a": bad } });

@@ -116,15 +116,15 @@ impl Edition {
 pub struct DocumentedServer {
     dialect: DocumentedDialect,
     is_changed: Arc<AtomicBool>,
-    running: Running,
+    running: RunningServer,
 }
 
-enum Running {
+enum RunningServer {
     Mcp(HostileServer, ListeningServer),
     Web(ServedWebSite),
 }
 
-impl std::fmt::Debug for Running {
+impl std::fmt::Debug for RunningServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Mcp(..) => "an MCP server",
@@ -142,11 +142,11 @@ impl DocumentedServer {
             let site = answers::WEB_FILES.iter().fold(WebSite::new(), |site, (path, kind)| {
                 site.file(path, kind, answers::web_file(path, &edition))
             });
-            Running::Web(site.serve().await)
+            RunningServer::Web(site.serve().await)
         } else {
             let server = mcp_server(dialect, &is_changed);
             let listening = server.http().await;
-            Running::Mcp(server, listening)
+            RunningServer::Mcp(server, listening)
         };
         Self { dialect, is_changed, running }
     }
@@ -154,8 +154,8 @@ impl DocumentedServer {
     /// The address that a user configures.
     pub fn url(&self) -> String {
         match &self.running {
-            Running::Mcp(_, listening) => listening.url(),
-            Running::Web(site) => site.url().to_owned(),
+            RunningServer::Mcp(_, listening) => listening.url(),
+            RunningServer::Web(site) => site.url().to_owned(),
         }
     }
 
@@ -167,8 +167,8 @@ impl DocumentedServer {
     /// The MCP server, for what its log shows; a web origin has none.
     pub fn mcp(&self) -> Option<&HostileServer> {
         match &self.running {
-            Running::Mcp(server, _) => Some(server),
-            Running::Web(_) => None,
+            RunningServer::Mcp(server, _) => Some(server),
+            RunningServer::Web(_) => None,
         }
     }
 
@@ -176,8 +176,8 @@ impl DocumentedServer {
     pub fn change(&self) {
         self.is_changed.store(true, Ordering::SeqCst);
         match &self.running {
-            Running::Mcp(server, _) => server.notify_list_changed(),
-            Running::Web(site) => {
+            RunningServer::Mcp(server, _) => server.notify_list_changed(),
+            RunningServer::Web(site) => {
                 let edition = Edition::new(true);
                 for (path, kind) in answers::WEB_FILES {
                     site.set_file(path, kind, answers::web_file(path, &edition));

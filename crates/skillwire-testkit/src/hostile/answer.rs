@@ -11,7 +11,7 @@ use skillwire_protocol::{
 use super::{Fault, ReceivedRequest, ScriptedReply, content::HonestContent};
 
 /// The members of a result, each as JSON text, so that it may hold what no JSON value can.
-type Members = Vec<(String, String)>;
+type JsonMembers = Vec<(String, String)>;
 
 const PAGE_SIZE: usize = 100;
 
@@ -22,21 +22,21 @@ pub(super) fn answer(
     request: &ReceivedRequest,
     count: usize,
 ) -> ScriptedReply {
-    let answering = Answering { content, faults, request, count };
+    let answering = AnswerBuilder { content, faults, request, count };
     match answering.members() {
         Ok(members) => ScriptedReply::Text(answering.apply_faults(members)),
         Err(reply) => reply,
     }
 }
 
-struct Answering<'a> {
+struct AnswerBuilder<'a> {
     content: &'a HonestContent,
     faults: &'a [Fault],
     request: &'a ReceivedRequest,
     count: usize,
 }
 
-impl Answering<'_> {
+impl AnswerBuilder<'_> {
     fn find<T>(&self, pick: impl Fn(&Fault) -> Option<T>) -> Option<T> {
         self.faults.iter().rev().find_map(pick)
     }
@@ -45,7 +45,7 @@ impl Answering<'_> {
         self.faults.iter().any(is)
     }
 
-    fn members(&self) -> Result<Members, ScriptedReply> {
+    fn members(&self) -> Result<JsonMembers, ScriptedReply> {
         match self.request.method.as_str() {
             method::DISCOVER => self.discover(),
             method::INITIALIZE => self.initialize(),
@@ -55,7 +55,7 @@ impl Answering<'_> {
             method::RESOURCES_LIST => Ok(self.resources()),
             method::DIRECTORY_READ => self.directory(),
             method::PING | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE => {
-                Ok(Members::new())
+                Ok(JsonMembers::new())
             }
             // The transport answers this one: it decides how long the stream stays open.
             method::LISTEN if self.request.era == Era::Modern => Err(ScriptedReply::Honest),
@@ -64,7 +64,7 @@ impl Answering<'_> {
     }
 
     /// Adds what every result has, and applies the faults.
-    fn apply_faults(&self, mut members: Members) -> String {
+    fn apply_faults(&self, mut members: JsonMembers) -> String {
         if self.request.era == Era::Modern {
             set(&mut members, "resultType", &json!("complete"));
         }
@@ -84,7 +84,7 @@ impl Answering<'_> {
         format!("{{{}}}", members.join(","))
     }
 
-    fn discover(&self) -> Result<Members, ScriptedReply> {
+    fn discover(&self) -> Result<JsonMembers, ScriptedReply> {
         if self.has(|fault| matches!(fault, Fault::LegacySilent)) {
             return Err(ScriptedReply::Never);
         }
@@ -95,7 +95,7 @@ impl Answering<'_> {
             Fault::SupportedVersions(versions) => Some(json!(versions)),
             _ => None,
         });
-        let mut members = Members::new();
+        let mut members = JsonMembers::new();
         set(&mut members, "supportedVersions", &versions.unwrap_or(json!([MODERN])));
         self.describe(&mut members);
         set(&mut members, "_meta", &json!({ meta::SERVER_INFO: self.server_info() }));
@@ -103,19 +103,19 @@ impl Answering<'_> {
         Ok(members)
     }
 
-    fn initialize(&self) -> Result<Members, ScriptedReply> {
+    fn initialize(&self) -> Result<JsonMembers, ScriptedReply> {
         if self.has(|fault| matches!(fault, Fault::ModernOnly)) {
             return Err(unknown_method());
         }
         let requested = self.request.params["protocolVersion"].as_str().unwrap_or("");
-        let mut members = Members::new();
+        let mut members = JsonMembers::new();
         set(&mut members, "protocolVersion", &version::negotiate_legacy(requested).into());
         self.describe(&mut members);
         set(&mut members, "serverInfo", &self.server_info());
         Ok(members)
     }
 
-    fn describe(&self, members: &mut Members) {
+    fn describe(&self, members: &mut JsonMembers) {
         let mut settings = json!({});
         let mut declared = true;
         let mut capabilities = None;
@@ -147,9 +147,9 @@ impl Answering<'_> {
         json!({ "name": name.unwrap_or_else(|| "hostile".to_owned()), "version": "1" })
     }
 
-    fn list(&self) -> Result<Members, ScriptedReply> {
+    fn list(&self) -> Result<JsonMembers, ScriptedReply> {
         let cursor = self.request.params["cursor"].as_str();
-        let mut members = Members::new();
+        let mut members = JsonMembers::new();
         if self.has(|fault| matches!(fault, Fault::EndlessPages)) {
             let uri = format!("skill://endless-{}/SKILL.md", self.count);
             set_text(&mut members, "skills", format!("[{}]", fabricated(&uri)));
@@ -237,7 +237,7 @@ impl Answering<'_> {
         Some(text.unwrap_or_else(|| entry.to_string()))
     }
 
-    fn get(&self) -> Result<Members, ScriptedReply> {
+    fn get(&self) -> Result<JsonMembers, ScriptedReply> {
         let uri = self.request.uri();
         let other = self.find(|fault| match fault {
             Fault::Gets { uri: found, entry } if found == uri => Some(entry.to_string()),
@@ -248,13 +248,13 @@ impl Answering<'_> {
         if self.has(|fault| matches!(fault, Fault::GetsInline)) {
             return Err(ScriptedReply::Text(entry));
         }
-        let mut members = Members::new();
+        let mut members = JsonMembers::new();
         set_text(&mut members, "skill", entry);
         cacheable(&mut members);
         Ok(members)
     }
 
-    fn read(&self) -> Result<Members, ScriptedReply> {
+    fn read(&self) -> Result<JsonMembers, ScriptedReply> {
         let uri = self.request.uri();
         let mut bytes = self.content.bytes(uri).map(<[u8]>::to_vec);
         for fault in self.faults {
@@ -288,46 +288,46 @@ impl Answering<'_> {
             Ok(text) => json!({ "uri": uri, "text": text }),
             Err(error) => json!({ "uri": uri, "blob": STANDARD.encode(error.as_bytes()) }),
         };
-        let mut members = Members::new();
+        let mut members = JsonMembers::new();
         set(&mut members, "contents", &json!([item]));
         cacheable(&mut members);
         Ok(members)
     }
 
-    fn resources(&self) -> Members {
+    fn resources(&self) -> JsonMembers {
         let of_skills = self.content.files().map(|(uri, _)| uri);
         let uris = of_skills.chain(self.content.resources.keys().cloned());
         let resources: Vec<_> = uris.map(|uri| json!({ "uri": uri, "name": uri })).collect();
-        let mut members = Members::new();
+        let mut members = JsonMembers::new();
         set(&mut members, "resources", &resources.into());
         cacheable(&mut members);
         members
     }
 
-    fn directory(&self) -> Result<Members, ScriptedReply> {
+    fn directory(&self) -> Result<JsonMembers, ScriptedReply> {
         let uri = self.request.uri();
         let other = self.find(|fault| match fault {
             Fault::Children { uri: found, children } if found == uri => Some(children.clone()),
             _ => None,
         });
         let children = other.or_else(|| self.content.children(uri)).ok_or_else(not_found)?;
-        let mut members = Members::new();
+        let mut members = JsonMembers::new();
         set(&mut members, "resources", &children.into());
         cacheable(&mut members);
         Ok(members)
     }
 }
 
-fn set(members: &mut Members, name: &str, value: &Value) {
+fn set(members: &mut JsonMembers, name: &str, value: &Value) {
     set_text(members, name, value.to_string());
 }
 
-fn set_text(members: &mut Members, name: &str, text: String) {
+fn set_text(members: &mut JsonMembers, name: &str, text: String) {
     members.retain(|(found, _)| found != name);
     members.push((name.to_owned(), text));
 }
 
-fn cacheable(members: &mut Members) {
+fn cacheable(members: &mut JsonMembers) {
     set(members, "ttlMs", &json!(0));
     set(members, "cacheScope", &json!("private"));
 }

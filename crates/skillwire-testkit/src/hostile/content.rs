@@ -10,12 +10,12 @@ use crate::skill_folder::skill_md;
 /// Skills by the URI of their root, and resources of no skill.
 #[derive(Debug, Default)]
 pub(super) struct HonestContent {
-    skills: BTreeMap<String, Skill>,
+    skills: BTreeMap<String, HostileSkill>,
     pub(super) resources: BTreeMap<String, Vec<u8>>,
 }
 
 #[derive(Debug)]
-struct Skill {
+struct HostileSkill {
     /// In the order in which the test gave them.
     files: Vec<(String, Vec<u8>)>,
     dynamic: bool,
@@ -33,7 +33,7 @@ impl HonestContent {
             let name = path.rsplit('/').next().unwrap_or(path);
             files.insert(0, (SKILL_FILE.to_owned(), skill_md(name).into_bytes()));
         }
-        self.skills.insert(root_of(path), Skill { files, dynamic: false });
+        self.skills.insert(root_of(path), HostileSkill { files, dynamic: false });
     }
 
     pub(super) fn make_dynamic(&mut self, path: &str) {
@@ -123,7 +123,7 @@ impl HonestContent {
 }
 
 /// The frontmatter in `SKILL.md`, or a minimal one if the test gave content without any.
-fn frontmatter(root: &str, skill: &Skill) -> Map<String, Value> {
+fn frontmatter(root: &str, skill: &HostileSkill) -> Map<String, Value> {
     let bytes = skill.files.iter().find(|(name, _)| name == SKILL_FILE).map(|(_, bytes)| bytes);
     if let Some(file) = bytes.and_then(|bytes| skill_file::check(bytes).0) {
         return file.frontmatter.fields().clone();

@@ -65,7 +65,7 @@ impl HostileServer {
             while let Ok((stream, _)) = listener.accept().await {
                 let server = server.clone();
                 tokio::spawn(async move {
-                    let mut connection = Connection::new(stream);
+                    let mut connection = RawConnection::new(stream);
                     while let Some(received) = connection.receive().await {
                         if server.respond(&mut connection, &received).await.is_err() {
                             return;
@@ -83,7 +83,7 @@ impl HostileServer {
 
     async fn respond(
         &self,
-        connection: &mut Connection,
+        connection: &mut RawConnection,
         received: &HttpRequest,
     ) -> Result<(), Disconnected> {
         match received.method.as_str() {
@@ -109,7 +109,11 @@ impl HostileServer {
         self.send(connection, plan).await
     }
 
-    async fn send(&self, connection: &mut Connection, plan: ReplyPlan) -> Result<(), Disconnected> {
+    async fn send(
+        &self,
+        connection: &mut RawConnection,
+        plan: ReplyPlan,
+    ) -> Result<(), Disconnected> {
         for gate in &plan.held {
             self.unless_gone(connection, gate.opened()).await?;
         }
@@ -155,7 +159,7 @@ impl HostileServer {
     /// Waits, unless the client disconnects first, which is logged.
     async fn unless_gone(
         &self,
-        connection: &mut Connection,
+        connection: &mut RawConnection,
         wait: impl Future<Output = ()>,
     ) -> Result<(), Disconnected> {
         let mut byte = [0];
@@ -170,7 +174,7 @@ impl HostileServer {
 
     async fn subscription(
         &self,
-        connection: &mut Connection,
+        connection: &mut RawConnection,
         request: &ReceivedRequest,
         mut pushed: broadcast::Receiver<ServerPush>,
     ) -> Result<(), Disconnected> {
@@ -188,7 +192,7 @@ impl HostileServer {
 
     async fn legacy_stream(
         &self,
-        connection: &mut Connection,
+        connection: &mut RawConnection,
         received: &HttpRequest,
     ) -> Result<(), Disconnected> {
         let mut pushed = self.0.pushed.subscribe();
@@ -209,7 +213,7 @@ impl HostileServer {
 
     async fn next_push(
         &self,
-        connection: &mut Connection,
+        connection: &mut RawConnection,
         pushed: &mut broadcast::Receiver<ServerPush>,
     ) -> Result<ServerPush, Disconnected> {
         let mut next = None;
@@ -219,12 +223,12 @@ impl HostileServer {
 }
 
 /// The server's end of a connection.
-pub(crate) struct Connection {
+pub(crate) struct RawConnection {
     stream: TcpStream,
     buffer: Vec<u8>,
 }
 
-impl Connection {
+impl RawConnection {
     pub(crate) fn new(stream: TcpStream) -> Self {
         let _ = stream.set_nodelay(true);
         Self { stream, buffer: Vec::new() }

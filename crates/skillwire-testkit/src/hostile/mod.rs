@@ -62,16 +62,16 @@ impl ReceivedRequest {
     }
 }
 
-type Rule = Box<dyn Fn(&ReceivedRequest, usize) -> ScriptedReply + Send + Sync>;
+type AnswerRule = Box<dyn Fn(&ReceivedRequest, usize) -> ScriptedReply + Send + Sync>;
 
 /// A server that misbehaves on demand; clones are the same server.
 #[derive(Clone)]
-pub struct HostileServer(Arc<State>);
+pub struct HostileServer(Arc<HostileState>);
 
-struct State {
+struct HostileState {
     content: Mutex<HonestContent>,
     faults: Mutex<Vec<Fault>>,
-    rules: Mutex<Vec<(String, Rule)>>,
+    rules: Mutex<Vec<(String, AnswerRule)>>,
     counts: Mutex<HashMap<String, usize>>,
     log: MessageLog,
     /// Messages that the server sends unasked, for every connection and subscription.
@@ -96,7 +96,7 @@ impl Default for HostileServer {
 impl HostileServer {
     /// Makes an honest server without skills.
     pub fn new() -> Self {
-        Self(Arc::new(State {
+        Self(Arc::new(HostileState {
             content: Mutex::default(),
             faults: Mutex::default(),
             rules: Mutex::default(),

@@ -16,7 +16,7 @@ use self::oauth::IssuedTokens;
 use crate::{
     hostile::{
         HostileServer, ListeningServer,
-        http::{Connection, Disconnected, HttpRequest},
+        http::{Disconnected, HttpRequest, RawConnection},
     },
     http_client::{HttpConnection, HttpReply},
 };
@@ -103,7 +103,7 @@ impl LoginServer {
             while let Ok((stream, _)) = listener.accept().await {
                 let state = Arc::clone(&shared);
                 tokio::spawn(async move {
-                    let mut connection = Connection::new(stream);
+                    let mut connection = RawConnection::new(stream);
                     while let Some(received) = connection.receive().await {
                         if state.respond(&mut connection, &received).await.is_err() {
                             return;
@@ -191,7 +191,7 @@ impl LoginState {
 
     async fn respond(
         &self,
-        connection: &mut Connection,
+        connection: &mut RawConnection,
         received: &HttpRequest,
     ) -> Result<(), Disconnected> {
         let (path, query) = received.target.split_once('?').unwrap_or((&received.target, ""));

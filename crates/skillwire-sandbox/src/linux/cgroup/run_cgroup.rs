@@ -11,7 +11,7 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
-    process::{Pid, Signal, kill_process},
+    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open},
 };
 
 use super::delegated_cgroup::{CgroupVersion, DelegatedCgroup};
@@ -30,6 +30,10 @@ const OTHER_PROCESSES: u64 = 2;
 /// The percentage of all processors that one run may take at a time, so that the rest of the
 /// machine goes on.
 const MAX_PROCESSOR_PERCENT: u64 = 75;
+
+/// How long the helper of a killed supervisor may take to remove the run's folder before another
+/// run's sweep kills it. Without this time the folder of a helper that is at work would be left.
+const HELPER_GRACE: Duration = Duration::from_secs(1);
 
 /// How long killed processes may take to be gone.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
@@ -264,8 +268,20 @@ pub(super) fn remove_abandoned(base: &Path) {
             name.to_str().and_then(|name| name.strip_prefix(NAME_PREFIX)?.split_once('-'));
         let creator = creator.and_then(|(pid, _)| pid.parse::<u32>().ok());
         if creator.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            wait_for_processes(&entry.path(), Instant::now() + HELPER_GRACE);
             kill_and_remove(&entry.path());
         }
+    }
+}
+
+/// Waits until the processes that are in a cgroup now have ended by themselves.
+fn wait_for_processes(path: &Path, deadline: Instant) {
+    let processes = fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default();
+    for pid in processes.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)) {
+        let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
+        let left = deadline.saturating_duration_since(Instant::now());
+        let Ok(timeout) = Timespec::try_from(left) else { return };
+        let _ = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&timeout));
     }
 }
 
