@@ -24,6 +24,9 @@ pub(crate) struct Args {
     /// Measures only this; may be given several times.
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<Part>,
+    /// Measures a hub, and nothing else.
+    #[arg(long, conflicts_with = "only")]
+    pub(crate) hub: bool,
     /// Does not measure other servers.
     #[arg(long)]
     pub(crate) no_peers: bool,

@@ -127,7 +127,11 @@ async fn measure_all(args: &Args) -> Result<Report> {
     };
     bench.report.cores = std::thread::available_parallelism()?.get();
     bench.report.notes = missing;
-    let parts = if args.only.is_empty() { &Part::ALL[..] } else { &args.only };
+    let parts = match (args.hub, args.only.as_slice()) {
+        (true, _) => &[Part::Hub],
+        (false, []) => &Part::ALL[..],
+        (false, only) => only,
+    };
     for part in parts {
         bench.measure(*part).await;
     }

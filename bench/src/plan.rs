@@ -28,6 +28,12 @@ pub(crate) struct Plan {
     /// Files changed one after the other, within the time for it.
     pub(crate) changes: usize,
     pub(crate) change_time: Duration,
+    /// Publications, one after the other.
+    pub(crate) publications: usize,
+    /// Publications whose way to every replica is watched.
+    pub(crate) watched: usize,
+    /// Reads per second that go on meanwhile.
+    pub(crate) background: u32,
     /// A peer that took longer than this in total is not measured again.
     pub(crate) peer_time: Duration,
 }
@@ -48,6 +54,9 @@ impl Plan {
             hot: 256,
             changes: 15,
             change_time: Duration::from_secs(30),
+            publications: 1_000,
+            watched: 300,
+            background: 2_000,
             peer_time: Duration::from_secs(12),
         }
     }
@@ -67,6 +76,9 @@ impl Plan {
             hot: 64,
             changes: 3,
             change_time: Duration::from_secs(20),
+            publications: 30,
+            watched: 10,
+            background: 200,
             peer_time: Duration::from_secs(5),
         }
     }

@@ -35,6 +35,23 @@ pub(crate) fn http_request(method: &str, params: Value) -> Vec<u8> {
     .into_bytes()
 }
 
+/// The same request with a token.
+pub(crate) fn authorized(request: &[u8], token: &str) -> Vec<u8> {
+    let line = memchr::memchr(b'\n', request).map_or(0, |at| at + 1);
+    let header = format!("Authorization: Bearer {token}\r\n");
+    [&request[..line], header.as_bytes(), &request[line..]].concat()
+}
+
+/// A request to an API.
+pub(crate) fn api_request(method: &str, path: &str, media_type: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {media_type}\r\n\
+         Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    [head.as_bytes(), body].concat()
+}
+
 /// Finds the cursor of the next page without parsing the page.
 ///
 /// JSON escapes quotes inside strings, so no text in the page can look like the cursor.

@@ -5,7 +5,8 @@
 
 Over HTTP and stdio, in both protocol eras, the Inspector must verify exactly the skills and files
 that `skillwire manifest` names, with the digests it names. With `--upstream`, a server is asked that
-passes on another one over the folder: the digests are the same, and the URIs say where they are from.
+passes on another one over the folder: the digests are the same, and the URIs say where they are from. With
+`--hub`, the skills are published to a hub first, and read from it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from peers import UPSTREAM, Broken, Server, Tally, pass_on, run_process, scratch, tool
+from peers import UPSTREAM, Broken, Hub, Server, Tally, pass_on, run_process, scratch, tool
+from token_proxy import TokenProxy
 
 ERAS = ["modern", "legacy"]
 VERIFY = ["--method", "skills/list", "--verify", "--require-digests", "--format", "json"]
@@ -111,8 +113,28 @@ def verify(
         tally.add(f"{transport}, {era}", *result)
 
 
-def check(binary: Path, skills: Path, tally: Tally, upstream: bool) -> None:
+def published(promised: dict[str, dict[str, str]], taken: set[str]) -> dict[str, dict[str, str]]:
+    """The same under the URIs of a hub, for the skills that it took."""
+    found = {}
+    for uri, files in promised.items():
+        root = uri.removesuffix("/SKILL.md")
+        name = root.rpartition("/")[2]
+        if name in taken:
+            down = lambda file, root=root, name=name: file.replace(root, f"skill://{Hub.namespace}/{name}", 1)
+            found[down(uri)] = {down(file): digest for file, digest in files.items()}
+    return found
+
+
+def check(binary: Path, skills: Path, tally: Tally, upstream: bool, through_hub: bool) -> None:
     promised = manifest(binary, skills)
+    if through_hub:
+        with scratch() as home:
+            hub = Hub(binary, home)
+            taken = hub.fill(skills)
+            # The Inspector's command line cannot send a token.
+            with hub as url, TokenProxy(url, hub.reader) as proxied:
+                verify([proxied], "http", published(promised, taken), tally)
+        return
     if upstream:
         with scratch() as home:
             command = [*pass_on(binary, skills, home), "--http", "127.0.0.1:0"]
@@ -129,12 +151,13 @@ def main() -> int:
     parser.add_argument("skillwire", type=Path, help="the built program")
     parser.add_argument("skills", type=Path, help="the folder of skills to serve")
     parser.add_argument("--upstream", action="store_true", help="through one server more")
+    parser.add_argument("--hub", action="store_true", help="through a hub that the skills are published to")
     arguments = parser.parse_args()
 
     tally = Tally("inspector")
     try:
         binary, skills = arguments.skillwire.resolve(), arguments.skills.resolve()
-        check(binary, skills, tally, arguments.upstream)
+        check(binary, skills, tally, arguments.upstream, arguments.hub)
     except (Broken, OSError) as reason:
         tally.add("inspector", 0, [str(reason)])
     return tally.close()

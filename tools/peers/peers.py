@@ -6,6 +6,7 @@ command also brings for Linux; elsewhere a `node` on the PATH is used when it is
 
 from __future__ import annotations
 
+import json
 import os
 import queue
 import re
@@ -206,6 +207,50 @@ class Server:
 
     def _broken(self, what: str) -> Broken:
         return Broken("\n  ".join([f"the server {what}: {' '.join(self.command)}", *self.log]))
+
+
+class Hub:
+    """A hub on SQLite with one private namespace, served for the length of a `with` block.
+
+    The block yields the address of `/mcp`. `token` may do everything, and `reader` may read.
+    """
+
+    namespace = "peers"
+
+    def __init__(self, binary: Path, home: str, configuration: str = "") -> None:
+        self.binary = str(binary)
+        self.home = home
+        self.folder = Path(home) / "hub"
+        self.token = json.loads(self.run("hub", "init", str(self.folder), "--json"))["token"]
+        if configuration:
+            file = self.folder / "hub.toml"
+            file.write_text(configuration + file.read_text().replace("private-issuers = []\n", ""))
+        self.run("hub", "namespace", "new", self.namespace, "--hub", str(self.folder))
+        self.run("hub", "namespace", "grant", self.namespace, "reader", "reader", "--hub", str(self.folder))
+        made = self.run("hub", "token", "new", "reader", "--scope", "read", "--hub", str(self.folder), "--json")
+        self.reader = json.loads(made)["token"]
+
+    def run(self, *arguments: str, codes: tuple[int, ...] = (0,)) -> str:
+        variables = {"SKILLWIRE_HOME": str(Path(self.home) / "skillwire")}
+        ended = run_process([self.binary, *arguments], variables=variables)
+        if ended.returncode not in codes:
+            said = f"{ended.stdout}{ended.stderr}".strip()
+            raise Broken(f"`skillwire {' '.join(arguments[:2])}` ended with code {ended.returncode}:\n{said}")
+        return ended.stdout
+
+    def fill(self, skills: Path) -> set[str]:
+        """Publishes the skills of a folder; returns the names of those that the hub took."""
+        arguments = ["hub", "import", str(skills), "--namespace", self.namespace, "--yes", "--json"]
+        # A skill inside another one is published alone, and the other one not at all.
+        told = json.loads(self.run(*arguments, "--hub", str(self.folder), codes=(0, 1, 3, 8)))
+        return {one["version"]["skill"].partition("/")[2] for one in told if one.get("version")}
+
+    def __enter__(self) -> str:
+        self.server = Server([self.binary, "hub", "serve", str(self.folder), "--listen", "127.0.0.1:0"])
+        return self.server.__enter__()
+
+    def __exit__(self, *given: object) -> None:
+        self.server.__exit__(*given)
 
 
 class Tally:

@@ -38,7 +38,7 @@ impl Connection {
         }
     }
 
-    /// Sends one request and returns the body of its answer, which must have status 200.
+    /// Sends one request and returns the body of its answer, which must say that it succeeded.
     pub(crate) async fn exchange(&mut self, request: &[u8]) -> Result<&[u8]> {
         self.stream.write_all(request).await?;
         self.buffer.clear();
@@ -48,7 +48,7 @@ impl Connection {
                 break at + 4;
             }
         };
-        if !self.buffer.starts_with(b"HTTP/1.1 200") {
+        if !self.buffer.starts_with(b"HTTP/1.1 20") {
             let shown = &self.buffer[..self.buffer.len().min(400)];
             return Err(Broken::new(format!("No answer: {}", String::from_utf8_lossy(shown))));
         }

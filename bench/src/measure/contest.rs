@@ -31,13 +31,27 @@ pub(super) async fn hold(
     rounds: usize,
     time: Duration,
 ) -> Result<Contest> {
+    hold_each((ours, requests), (bare, requests), connections, rounds, time).await
+}
+
+/// A server, and what it is asked.
+pub(super) type Asked<'a> = (Target, &'a Arc<[Vec<u8>]>);
+
+/// The same with requests of its own for each server.
+pub(super) async fn hold_each(
+    ours: Asked<'_>,
+    bare: Asked<'_>,
+    connections: usize,
+    rounds: usize,
+    time: Duration,
+) -> Result<Contest> {
     let mut contest = Contest::default();
-    for target in [ours, bare] {
+    for (target, requests) in [ours, bare] {
         round(target, connections, requests, time / 3).await?;
     }
     for _ in 0..rounds {
-        contest.bare.push(round(bare, connections, requests, time).await?);
-        contest.ours.push(round(ours, connections, requests, time).await?);
+        contest.bare.push(round(bare.0, connections, bare.1, time).await?);
+        contest.ours.push(round(ours.0, connections, ours.1, time).await?);
     }
     Ok(contest)
 }

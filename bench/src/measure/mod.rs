@@ -22,6 +22,7 @@ mod cost;
 mod dialects;
 mod first_answer;
 pub(crate) mod host;
+mod hub;
 mod listing;
 mod pages;
 mod reads;
@@ -51,6 +52,8 @@ pub(crate) enum Part {
     Upstream,
     /// Scripts in isolation.
     Scripts,
+    /// A hub, on SQLite and on PostgreSQL with S3; only on request, as the binary needs its feature.
+    Hub,
 }
 
 impl Part {
@@ -96,6 +99,7 @@ impl Bench {
             Part::Dialects => dialects::measure(self).await,
             Part::Upstream => upstream::measure(self).await,
             Part::Scripts => scripts::measure(self),
+            Part::Hub => hub::measure(self).await,
         };
         if let Err(broken) = measured {
             self.report.broken.push(format!("**{part:?} could not be measured:** {broken}"));

@@ -40,6 +40,7 @@ const operations = {
     prompts: async () => (await client.listPrompts()).prompts.map(prompt => prompt.name),
     prompt: ({ name }) => client.getPrompt({ name }),
     call: ({ tool, arguments: given }) => client.callTool({ name: tool, arguments: given }),
+    read: ({ uri }) => client.readResource({ uri }),
     instructions: async () => client.getInstructions() ?? ''
 };
 

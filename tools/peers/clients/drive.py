@@ -48,6 +48,8 @@ async def perform(client: Client, command: dict[str, Any]) -> Any:
             result = await client.get_prompt(command["name"])
         case "call":
             result = await client.call_tool(command["tool"], command["arguments"])
+        case "read":
+            result = await client.read_resource(command["uri"])
         case "instructions":
             return client.instructions or ""
         case other:
