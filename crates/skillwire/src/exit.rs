@@ -66,8 +66,8 @@ Exit codes:
    7  server unreachable or protocol error
    8  declined by limit or policy
   70  internal error
-`run` ends with the exit code of the script. Its own codes are these and 100, such as 104; 128 and N if
-signal N ended the script.";
+`run` ends with the exit code of the script, or with 128 plus N if signal N ended it. If it did not
+run the script, it ends with 100 plus a code of this list, such as 104.";
 
 impl From<ExitStatus> for ExitCode {
     fn from(ExitStatus(code): ExitStatus) -> Self {

@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt};
 
-use skillwire_trust::{Refusal, SkillId};
+use skillwire_trust::{Refusal, SkillId, StoreError};
 
 use crate::{
     exit::Exit,
@@ -117,6 +117,13 @@ impl fmt::Display for Failure {
             write!(f, "\n{HELP}help:{HELP:#} {hint}")?;
         }
         Ok(())
+    }
+}
+
+/// State that cannot be read or written ends the program.
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::caused(Exit::Usage, error)
     }
 }
 

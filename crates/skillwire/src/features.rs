@@ -3,16 +3,12 @@
 //! Every build parses every command and option, so that it can say which feature a command needs.
 
 use crate::{
-    args::{Command, HostCommand, ServerCommand},
+    args::{Command, HostCommand, HubCommand, ServerCommand},
     exit::Exit,
     failure::Failure,
 };
 
 /// A part of the program: a feature of its crate.
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the commands of the newest features come with their crates")
-)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Feature {
     /// Using skills of servers and folders.
@@ -25,15 +21,13 @@ pub(crate) enum Feature {
     Execute,
     /// Logging in to servers.
     Oauth,
-    /// Skills from git repositories, archives and well-known addresses.
-    Add,
     /// The language server.
     Editor,
     /// Publishing, versioning and serving skills for a team.
     Hub,
-    /// Pages in a browser.
-    Page,
-    /// The full-screen view of what waits for a decision.
+    /// Installing skills for agents.
+    Add,
+    /// Deciding about skills on one screen.
     Review,
     /// Looking at what a skill would do.
     Scan,
@@ -41,60 +35,67 @@ pub(crate) enum Feature {
     Setup,
     /// Signing skills and checking signatures.
     Sign,
+    /// Policies about who sees which skills of a hub.
+    Policy,
+    /// Skills and decisions in a browser.
+    Page,
 }
 
 impl Feature {
     #[cfg(test)]
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
+        Self::Add,
         Self::Host,
         Self::Bridge,
         Self::Search,
         Self::Execute,
         Self::Oauth,
-        Self::Add,
         Self::Editor,
         Self::Hub,
-        Self::Page,
         Self::Review,
         Self::Scan,
         Self::Setup,
         Self::Sign,
+        Self::Policy,
+        Self::Page,
     ];
 
     /// The name in `Cargo.toml`.
     fn name(self) -> &'static str {
         match self {
+            Self::Add => "add",
             Self::Host => "host",
             Self::Bridge => "bridge",
             Self::Search => "search",
             Self::Execute => "execute",
             Self::Oauth => "oauth",
-            Self::Add => "add",
             Self::Editor => "editor",
             Self::Hub => "hub",
-            Self::Page => "page",
             Self::Review => "review",
             Self::Scan => "scan",
             Self::Setup => "setup",
             Self::Sign => "sign",
+            Self::Policy => "policy",
+            Self::Page => "page",
         }
     }
 
     fn is_built_in(self) -> bool {
         match self {
+            Self::Add => cfg!(feature = "add"),
             Self::Host => cfg!(feature = "host"),
             Self::Bridge => cfg!(feature = "bridge"),
             Self::Search => cfg!(feature = "search"),
             Self::Execute => cfg!(feature = "execute"),
             Self::Oauth => cfg!(feature = "oauth"),
-            Self::Add => cfg!(feature = "add"),
             Self::Editor => cfg!(feature = "editor"),
             Self::Hub => cfg!(feature = "hub"),
-            Self::Page => cfg!(feature = "page"),
             Self::Review => cfg!(feature = "review"),
             Self::Scan => cfg!(feature = "scan"),
             Self::Setup => cfg!(feature = "setup"),
             Self::Sign => cfg!(feature = "sign"),
+            Self::Policy => cfg!(feature = "policy"),
+            Self::Page => cfg!(feature = "page"),
         }
     }
 
@@ -131,15 +132,20 @@ impl Command {
             | Self::Completions(_)
             | Self::Man(_) => &[],
             Self::Host(HostCommand::Server(ServerCommand::Login(_))) => &[Feature::Oauth],
+            Self::Host(HostCommand::Review(_)) => &[Feature::Review],
             Self::Host(HostCommand::Search(_)) => &[Feature::Host, Feature::Search],
             Self::Host(_) => &[Feature::Host],
+            Self::Add(_) | Self::Update(_) | Self::Remove(_) | Self::Sync(_) => &[Feature::Add],
             Self::Bridge(_) => &[Feature::Bridge],
             Self::Setup(_) => &[Feature::Setup],
+            Self::Ui(_) => &[Feature::Host, Feature::Page],
             Self::Run(_) => &[Feature::Host, Feature::Execute],
             Self::Doctor(_) => &[Feature::Execute],
             Self::Key(_) | Self::Sign(_) | Self::VerifySignature(_) => &[Feature::Sign],
+            Self::Hub(HubCommand::Policy(_)) => &[Feature::Hub, Feature::Policy],
             Self::Hub(_) | Self::Publish(_) | Self::Login(_) => &[Feature::Hub],
             Self::Scan(_) => &[Feature::Scan],
+            Self::Lsp(_) => &[Feature::Editor],
         }
     }
 }
@@ -174,9 +180,12 @@ mod tests {
             (&["search", "x"], cfg!(all(feature = "host", feature = "search"))),
             (&["run", "a:b", "c"], cfg!(all(feature = "host", feature = "execute"))),
             (&["setup"], cfg!(feature = "setup")),
+            (&["ui"], cfg!(all(feature = "host", feature = "page"))),
             (&["doctor"], cfg!(feature = "execute")),
             (&["sign", "x"], cfg!(feature = "sign")),
             (&["scan", "x"], cfg!(feature = "scan")),
+            (&["lsp"], cfg!(feature = "editor")),
+            (&["review"], cfg!(feature = "review")),
             (&["server", "login", "a"], cfg!(feature = "oauth")),
             (&["server", "logout", "a"], cfg!(feature = "host")),
             (&["hub", "list"], cfg!(feature = "hub")),

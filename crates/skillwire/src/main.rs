@@ -17,18 +17,22 @@
 )]
 
 mod args;
+#[cfg(all(feature = "bridge", feature = "scan"))]
+mod bridge_scan;
 #[cfg(all(feature = "bridge", feature = "execute"))]
 mod bridge_scripts;
 mod commands;
+mod completion;
 #[cfg(feature = "execute")]
 mod execution;
 mod exit;
 mod failure;
 mod features;
 mod logging;
-#[cfg(feature = "host")]
 mod nearest;
 mod output;
+#[cfg(feature = "page")]
+mod page;
 mod progress;
 mod prose;
 mod refusals;

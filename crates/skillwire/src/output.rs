@@ -1,6 +1,9 @@
 //! Styles and words that commands share. `anstream` removes colours from pipes and files.
 
+use std::fmt::Write as _;
+
 use anstyle::{AnsiColor, Style};
+use skillwire_terminal::{StyledLine, Tone};
 
 /// Errors.
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -19,10 +22,49 @@ pub(crate) const STRONG: Style = Style::new().bold();
 /// The less important part of a line.
 pub(crate) const FAINT: Style = Style::new().dimmed();
 
+/// The style of a tone.
+fn style(tone: Tone) -> Style {
+    match tone {
+        Tone::Plain => Style::new(),
+        Tone::Strong => STRONG,
+        Tone::Faint => FAINT,
+        Tone::Heading | Tone::Note => NOTE,
+        Tone::Code => AnsiColor::Magenta.on_default(),
+        Tone::Link => AnsiColor::Blue.on_default().underline(),
+        Tone::Added => ADDED,
+        Tone::Removed => REMOVED,
+        Tone::Warning => WARNING,
+        Tone::Error => ERROR,
+    }
+}
+
+/// Lines with their styles, fitted to a terminal of this width.
+pub(crate) fn styled(lines: &[StyledLine], width: usize) -> String {
+    let mut text = String::new();
+    for line in lines.iter().flat_map(|line| line.wrapped(width)) {
+        for span in line.spans() {
+            let style = style(span.tone);
+            // Writing into a string does not fail.
+            let _ = write!(text, "{style}{}{style:#}", span.text);
+        }
+        text.push('\n');
+    }
+    text
+}
+
 /// A number with its noun: `1 file`, `2 files`.
 pub(crate) fn counted(count: usize, one: &str) -> String {
     match count {
         1 => format!("1 {one}"),
         many => format!("{many} {one}s"),
+    }
+}
+
+/// A number of bytes with its unit.
+pub(crate) fn byte_size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{} KiB", bytes / 1024),
+        _ => format!("{} MiB", bytes / 1_048_576),
     }
 }

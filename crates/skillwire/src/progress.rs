@@ -8,6 +8,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use skillwire_core::visible::one_line;
 use skillwire_source::ScanProgress;
 
 /// The time before the line appears. A scan that is faster than this shows nothing.
@@ -40,6 +41,67 @@ impl Drop for ScanSpinner {
             // Waits until the line is removed, so that later output does not mix with it.
             let _ = thread.join();
         }
+    }
+}
+
+/// Shows what is waited for on standard error until it is dropped.
+#[cfg(feature = "add")]
+pub(crate) struct WaitSpinner(Option<ProgressBar>);
+
+#[cfg(feature = "add")]
+impl WaitSpinner {
+    /// Begins, if standard error is a terminal.
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self(None);
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+            bar.set_style(style);
+        }
+        bar.set_message(what.into());
+        bar.enable_steady_tick(PACE);
+        Self(Some(bar))
+    }
+}
+
+#[cfg(feature = "add")]
+impl Drop for WaitSpinner {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A line on standard error that names what the program works on, and disappears at the end.
+pub(crate) struct StepLine(ProgressBar);
+
+impl StepLine {
+    /// Begins a line for so many steps, if standard error is a terminal.
+    pub(crate) fn new(what: &'static str, steps: usize) -> Self {
+        if !std::io::stderr().is_terminal() || steps < 2 {
+            return Self(ProgressBar::hidden());
+        }
+        let bar = ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::stderr());
+        let template = format!("{{spinner}} {what} {{pos}} of {{len}}: {{msg}}");
+        if let Ok(style) = ProgressStyle::with_template(&template) {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(PACE);
+        Self(bar)
+    }
+
+    /// Names the next thing.
+    pub(crate) fn step(&self, what: &str) {
+        self.0.inc(1);
+        self.0.set_message(one_line(what));
+    }
+}
+
+impl Drop for StepLine {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }
 

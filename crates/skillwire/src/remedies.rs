@@ -1,6 +1,6 @@
 //! Turns the remedy for a refusal into a command that the user can type.
 
-use skillwire_trust::{Refusal, Remedy, SkillId};
+use skillwire_trust::{Refusal, Remedy, RunGrants, SkillId};
 
 use crate::refusals;
 
@@ -8,24 +8,20 @@ use crate::refusals;
 pub(crate) fn sentence(remedy: &Remedy, skill: impl Fn(&SkillId) -> String) -> String {
     match remedy {
         Remedy::ApproveSkill(id) => {
-            format!("`skillwire approve {}` shows and approves it.", skill(id))
+            format!("`{}` shows and approves it.", approve_command(&skill(id), None))
         }
         Remedy::ReviewChanges(id) => {
-            format!("`skillwire approve {}` shows what changed.", skill(id))
+            format!("`{}` shows what changed.", approve_command(&skill(id), None))
         }
         Remedy::GrantExecution(id) => {
-            format!("`skillwire approve {} --exec` grants it.", skill(id))
+            let command = approve_command(&skill(id), Some(&RunGrants::default()));
+            format!("`{command}` grants it.")
         }
         Remedy::GrantRun(id, grants) => {
-            let options = grants
-                .items()
-                .into_iter()
-                .map(|(kind, item)| format!(" --{} {}", kind.word(), refusals::argument(&item)));
-            let options: String = options.collect();
-            format!("`skillwire approve {} --exec{options}` grants it.", skill(id))
+            format!("`{}` grants it.", approve_command(&skill(id), Some(grants)))
         }
         Remedy::GrantRemoteExecution(id) => {
-            format!("`skillwire approve {} --remote-exec` grants it.", skill(id))
+            format!("`{}` grants it.", remote_execution_command(&skill(id)))
         }
         Remedy::EnableSkill(id) => format!("`skillwire enable {}` switches it on.", skill(id)),
         Remedy::UpdateLock => {
@@ -53,8 +49,8 @@ pub(crate) fn sentence(remedy: &Remedy, skill: impl Fn(&SkillId) -> String) -> S
             format!("Set `{name}` in the environment of `skillwire`, or write the value itself.")
         }
         Remedy::ReplaceToken(label) => format!(
-            "Correct the token in its file or in `servers.json`; `skillwire server list` shows \
-             `{label}`. Approvals stay."
+            "Correct the token in its file, or `skillwire server set {label} --bearer-token-file \
+             FILE`. Approvals stay."
         ),
         Remedy::AskServerAlone(label) => {
             format!("`skillwire list --server {label}` waits longer for it.")
@@ -69,7 +65,8 @@ pub(crate) fn sentence(remedy: &Remedy, skill: impl Fn(&SkillId) -> String) -> S
             "Configure a bearer token; the feature `oauth` was left out of this build.".to_owned()
         }
         Remedy::ConfigureToken => {
-            "Configure a token with `--header` or `--bearer-token-file` instead.".to_owned()
+            "Give it a token instead: `skillwire server set LABEL --bearer-token-file FILE`."
+                .to_owned()
         }
         Remedy::RegisterClient => {
             "Register this program there by hand and pass the id with `--client-id`.".to_owned()
@@ -85,6 +82,25 @@ pub(crate) fn sentence(remedy: &Remedy, skill: impl Fn(&SkillId) -> String) -> S
             format!("`skillwire server allow-legacy {label}` looks for skills among its resources.")
         }
     }
+}
+
+/// Returns the command that approves a skill, and its scripts with these grants; `skill` is quoted
+/// if it has to be.
+pub(crate) fn approve_command(skill: &str, run: Option<&RunGrants>) -> String {
+    let mut command = format!("skillwire approve {skill}");
+    if let Some(grants) = run {
+        command.push_str(" --exec");
+        for (kind, item) in grants.items() {
+            let granted = refusals::argument(&item);
+            command.extend([" --", kind.word(), " ", &granted]);
+        }
+    }
+    command
+}
+
+/// Returns the command that lets a skill's server run its scripts.
+pub(crate) fn remote_execution_command(skill: &str) -> String {
+    format!("{} --remote-exec", approve_command(skill, None))
 }
 
 /// Prepares a refusal for JSON: names in the member `hint` are not quoted for a shell.

@@ -20,13 +20,18 @@ const MAX_ROOT_BYTES: u64 = 1 << 20;
 
 /// Reads a trusted key: the key itself, or a file that holds it.
 pub(crate) fn trusted_key(key: &str) -> Result<TrustedSigner, Failure> {
+    public_key(key).map(TrustedSigner::key)
+}
+
+/// Reads a public key: the key itself, or a file that holds it.
+pub(crate) fn public_key(key: &str) -> Result<PublicKey, Failure> {
     if key.starts_with("ed25519:") {
-        return PublicKey::parse(key).map(TrustedSigner::key).map_err(|error| {
+        return PublicKey::parse(key).map_err(|error| {
             Failure::usage(format!("`{}` cannot be used: the key {error}.", key.escape_debug()))
         });
     }
     let text = read(Path::new(key), "key")?;
-    PublicKey::parse(&text).map(TrustedSigner::key).map_err(|error| {
+    PublicKey::parse(&text).map_err(|error| {
         Failure::usage(format!("`{key}` cannot be used: the key {error}."))
             .hint("Name a public key in PEM form, such as the `.pub` file of `skillwire key new`.")
     })
@@ -115,7 +120,7 @@ impl CheckedSignature {
     /// Writes the result as members of a JSON object.
     pub(crate) fn json(&self) -> Value {
         let signed_at = match self.content.as_ref().map(VouchedContent::time) {
-            Ok(SigningTime::Logged(time)) => {
+            Ok(SigningTime::Logged(time) | SigningTime::Stamped(time)) => {
                 Some(humantime::format_rfc3339_seconds(time).to_string())
             }
             Ok(SigningTime::Unproven) | Err(_) => None,

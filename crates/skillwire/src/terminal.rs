@@ -27,6 +27,12 @@ pub(crate) fn width() -> Option<usize> {
     Some(size.map_or(USUAL_WIDTH, |(width, _)| usize::from(width.0).max(20)))
 }
 
+/// The width for texts that go with a question; `None` if the user cannot be asked.
+pub(crate) fn width_of_questions() -> Option<usize> {
+    let size = is_interactive().then(|| terminal_size::terminal_size_of(io::stderr()))?;
+    Some(size.map_or(USUAL_WIDTH, |(width, _)| usize::from(width.0).max(20)))
+}
+
 /// One of the answers to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice {
@@ -115,16 +121,19 @@ fn read_answer(question: &str, keys: &str) -> Option<String> {
     }
 }
 
-/// Shows a text in the user's pager, or prints it where there is none. It goes to the terminal of
-/// standard error, so that the result of the command stays apart.
+/// Shows a text with styles in the user's pager, or prints it where there is none. It goes to the
+/// terminal of standard error, so that the result of the command stays apart.
 pub(crate) fn page(text: &str) -> io::Result<()> {
     if is_interactive()
-        && let Some(mut pager) = pager()
-        && let Ok(mut child) = pager.stdin(Stdio::piped()).stdout(io::stderr()).spawn()
+        && let Some(Pager { mut command, shows_styles }) = pager()
+        && let Ok(mut child) = command.stdin(Stdio::piped()).stdout(io::stderr()).spawn()
     {
+        let has_styles = shows_styles
+            && anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
+        let plain = anstream::adapter::strip_str(text).to_string();
         if let Some(mut input) = child.stdin.take() {
             // The user may leave the pager before it has read everything.
-            let _ = input.write_all(text.as_bytes());
+            let _ = input.write_all(if has_styles { text } else { &plain }.as_bytes());
         }
         child.wait()?;
         return Ok(());
@@ -134,19 +143,26 @@ pub(crate) fn page(text: &str) -> io::Result<()> {
 
 /// Prints a text to standard error.
 pub(crate) fn print(text: &str) -> io::Result<()> {
-    io::stderr().lock().write_all(text.as_bytes())
+    anstream::stderr().lock().write_all(text.as_bytes())
 }
 
-fn pager() -> Option<Command> {
+struct Pager {
+    command: Command,
+    /// Whether it passes styles on to the terminal.
+    shows_styles: bool,
+}
+
+fn pager() -> Option<Pager> {
     let words = shlex::split(&settings::pager())?;
     let (program, arguments) = words.split_first()?;
     let mut command = Command::new(program);
     command.args(arguments);
-    if program == "less" && arguments.is_empty() {
-        // Short texts are printed without waiting for a key.
-        command.args(["-F", "-X"]);
+    let shows_styles = program == "less" && arguments.is_empty();
+    if shows_styles {
+        // Short texts are printed without waiting for a key, and styles are passed on.
+        command.args(["-F", "-R", "-X"]);
     }
-    Some(command)
+    Some(Pager { command, shows_styles })
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ import { encode } from "gpt-tokenizer/encoding/o200k_base";
 const GOAL_SHOWN = 900;
 const GOAL_LOADED = 1.25;
 // The goal for loading is about skills of the usual size; the frame of a tiny file weighs more.
-const USUAL_TOKENS = 400;
+const USUAL_TOKENS = 250;
 
 const tokens = (text) => encode(text).length;
 

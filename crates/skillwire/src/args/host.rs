@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use skillwire_trust::{MemoryLimit, NetworkGrant, TimeLimit, VariableName};
 
+use crate::completion::{files, handles, labels};
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum HostCommand {
     /// Configure the servers whose skills you use.
@@ -17,12 +19,23 @@ pub(crate) enum HostCommand {
     #[command(alias = "find")]
     Search(SearchArgs),
     /// Inspect a skill or one of its files; this loads and approves nothing.
+    #[command(alias = "info")]
     Show(ShowArgs),
-    /// Show a skill and allow it to be loaded, as it is now.
+    /// Show skills and allow them to be loaded, as they are now.
+    ///
+    /// Several handles, or a pattern such as 'team:*', are shown as one summary to confirm. A pattern
+    /// stands for what waits for you: skills that are new or changed. What a server changes or adds
+    /// later is asked about again.
     Approve(ApproveArgs),
+    /// Decide about everything that waits, on one screen.
+    ///
+    /// Shows skills that are new or changed, of every server: text, files, changes, and what speaks for
+    /// or against them. Nothing is read from a server before you ask for it. A decision counts only
+    /// while the skill is what you were shown. Without a terminal, what waits is printed.
+    Review(ReviewArgs),
     /// Withdraw an approval with everything that was granted.
     Revoke(HandleArgs),
-    /// Show a disabled skill to models again, and load it.
+    /// Show a disabled skill to models again, and allow it to be loaded.
     Enable(HandleArgs),
     /// Stop showing a skill to models and loading it.
     Disable(HandleArgs),
@@ -31,8 +44,8 @@ pub(crate) enum HostCommand {
     /// Read everything a server offers and say which rules it breaks.
     ///
     /// Every file is compared with its manifest, and so are directories where the server shows
-    /// them. A broken rule of the kind MUST is exit code 3; one of the kind SHOULD is only reported.
-    /// Nothing is approved, loaded or kept.
+    /// them. The exit code is 3 if the server breaks a rule that says MUST; one that says SHOULD is
+    /// only reported. Nothing is approved, loaded or kept.
     Verify(VerifyArgs),
     /// Print the catalogue of skills as text for a model.
     Prompt(PromptArgs),
@@ -63,7 +76,13 @@ pub(crate) enum ServerCommand {
     /// Configure every server of a file in the `mcpServers` shape.
     Import(ServerImportArgs),
     /// Show the configured servers; secrets are masked.
+    #[command(alias = "ls")]
     List(ServerListArgs),
+    /// Change how a server is reached; decisions about its skills stay.
+    ///
+    /// What you do not name stays as it is. An approval is bound to the content of a skill, so it
+    /// holds wherever the same content comes from, and asks again where it does not.
+    Set(ServerSetArgs),
     /// Look for skills of older kinds among all resources of a server, too.
     ///
     /// Servers from before the Skills extension declare nothing, and their skills are found only by
@@ -77,15 +96,23 @@ pub(crate) enum ServerCommand {
     Login(ServerLoginArgs),
     /// Forget the login to a server.
     Logout(ServerLogoutArgs),
+    /// Take decisions that a server signed instead of a question, by keys of your choice.
+    ///
+    /// A hub signs what it admits. A decision counts for loading exactly the content, the skill and the
+    /// time it is for. Scripts, tools, skills inside other skills and skills without digests still need
+    /// your answer. Without a key, every new content does.
+    Trust(ServerTrustArgs),
     /// Forget a server, its login, its cached files and all decisions about its skills.
     ///
-    /// You are asked first if there are decisions, such as approvals.
+    /// You are asked first if there are decisions, such as approvals. To change a URL or a token, use
+    /// `server set`, which keeps them.
+    #[command(alias = "rm")]
     Remove(ServerRemoveArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ServerAddArgs {
-    /// What you call the server: 1 to 64 of `a-z`, `0-9`, `-`, `_` and `.`.
+    /// What you call the server: 1 to 64 characters of `a-z`, `0-9`, `-`, `_` and `.`.
     pub(crate) label: String,
     /// The server's URL, for streamable HTTP.
     #[arg(required_unless_present = "command")]
@@ -105,6 +132,9 @@ pub(crate) struct ServerAddArgs {
     /// Look for skills of older kinds among all its resources, too.
     #[arg(long)]
     pub(crate) legacy_discovery: bool,
+    /// Take decisions signed with this public key instead of asking you; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trust_key: Vec<String>,
     /// Do not connect to the server now.
     #[arg(long, conflicts_with = "must_connect")]
     pub(crate) no_connect: bool,
@@ -116,6 +146,59 @@ pub(crate) struct ServerAddArgs {
     pub(crate) kind: ServerKind,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct ServerSetArgs {
+    /// The server's label.
+    #[arg(add = labels())]
+    pub(crate) label: String,
+    /// The new URL.
+    pub(crate) url: Option<String>,
+    /// The new program, with its arguments; it is started in the folder you are in now.
+    #[arg(last = true, value_name = "CMD", conflicts_with = "url")]
+    pub(crate) command: Vec<String>,
+    /// Send this header, in place of one with the same name; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "command")]
+    pub(crate) header: Vec<String>,
+    /// Send this header no longer; may be repeated.
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    pub(crate) remove_header: Vec<String>,
+    /// A file that holds a bearer token, read at each connection; it replaces the header
+    /// `Authorization`.
+    #[arg(long, value_name = "FILE", conflicts_with = "command")]
+    pub(crate) bearer_token_file: Option<PathBuf>,
+    /// Use no token file any longer.
+    #[arg(long, conflicts_with_all = ["command", "bearer_token_file"])]
+    pub(crate) no_bearer_token_file: bool,
+    /// A variable for the program's environment; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
+    pub(crate) env: Vec<String>,
+    /// Give the program this variable no longer; may be repeated.
+    #[arg(long, value_name = "NAME", conflicts_with = "url")]
+    pub(crate) remove_env: Vec<String>,
+    /// Do not connect to the server now.
+    #[arg(long, conflicts_with = "must_connect")]
+    pub(crate) no_connect: bool,
+    /// Change it only if the server then answers, and end with the exit code of its failure otherwise.
+    #[arg(long)]
+    pub(crate) must_connect: bool,
+}
+
+impl ServerSetArgs {
+    /// Tells whether headers or the token change.
+    pub(crate) fn changes_headers(&self) -> bool {
+        !self.header.is_empty()
+            || !self.remove_header.is_empty()
+            || self.bearer_token_file.is_some()
+            || self.no_bearer_token_file
+    }
+
+    /// Tells whether anything changes.
+    pub(crate) fn changes_anything(&self) -> bool {
+        let variables = !self.env.is_empty() || !self.remove_env.is_empty();
+        self.url.is_some() || !self.command.is_empty() || variables || self.changes_headers()
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ServerKind {
     Mcp,
@@ -125,10 +208,23 @@ pub(crate) enum ServerKind {
 #[derive(Debug, Args)]
 pub(crate) struct ServerAllowLegacyArgs {
     /// The server's label.
+    #[arg(add = labels())]
     pub(crate) label: String,
     /// Stop looking for them.
     #[arg(long)]
     pub(crate) off: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServerTrustArgs {
+    /// The server's label.
+    pub(crate) label: String,
+    /// Public keys, as files or as `ed25519:…`, in place of those trusted before.
+    #[arg(value_name = "KEY", required_unless_present = "none")]
+    pub(crate) keys: Vec<String>,
+    /// Trust no key any more.
+    #[arg(long, conflicts_with = "keys")]
+    pub(crate) none: bool,
 }
 
 #[derive(Debug, Args)]
@@ -147,6 +243,7 @@ pub(crate) struct ServerListArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ServerLoginArgs {
     /// The server's label.
+    #[arg(add = labels())]
     pub(crate) label: String,
     /// The client id, if this program was registered at the authorization server by hand.
     #[arg(long, value_name = "ID")]
@@ -159,12 +256,14 @@ pub(crate) struct ServerLoginArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ServerLogoutArgs {
     /// The server's label.
+    #[arg(add = labels())]
     pub(crate) label: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ServerRemoveArgs {
     /// The server's label.
+    #[arg(add = labels())]
     pub(crate) label: String,
     /// Delete decisions about its skills without asking.
     #[arg(long)]
@@ -185,7 +284,7 @@ pub(crate) struct OriginArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Only the skills of this server, or of `local` or `project`.
-    #[arg(long, value_name = "LABEL")]
+    #[arg(long, value_name = "LABEL", add = labels())]
     pub(crate) server: Option<String>,
     /// Pick a skill that the server does not list, by filling in one of its templates.
     #[arg(long, requires = "server")]
@@ -220,9 +319,14 @@ fn at_least_one(text: &str) -> Result<usize, &'static str> {
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// `LABEL:NAME`, `LABEL:PATH/NAME`, `LABEL:URI`, or a name that only one skill has.
+    #[arg(add = handles())]
     pub(crate) handle: String,
     /// A file of the skill to show.
+    #[arg(add = files())]
     pub(crate) file: Option<String>,
+    /// Show the file as it is written: on a terminal, Markdown is rendered otherwise.
+    #[arg(long, requires = "file")]
+    pub(crate) raw: bool,
     /// Print the entry and where it stands as JSON.
     #[arg(long, conflicts_with = "file")]
     pub(crate) json: bool,
@@ -233,8 +337,13 @@ pub(crate) struct ShowArgs {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct ApproveArgs {
-    /// `LABEL:NAME`, `LABEL:PATH/NAME`, `LABEL:URI`, or a name that only one skill has.
-    pub(crate) handle: String,
+    /// `LABEL:NAME`, `LABEL:PATH/NAME`, `LABEL:URI`, or a name that only one skill has; or a pattern
+    /// with `*` for what waits.
+    #[arg(required_unless_present = "all", value_name = "HANDLE", add = handles())]
+    pub(crate) handles: Vec<String>,
+    /// Everything that waits, of every server.
+    #[arg(long, conflicts_with = "handles")]
+    pub(crate) all: bool,
     /// Also grant every tool the skill asks for in `allowed-tools`.
     #[arg(long)]
     pub(crate) tools: bool,
@@ -258,6 +367,16 @@ pub(crate) struct ApproveArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) origins: OriginArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReviewArgs {
+    /// Only what waits of this server.
+    #[arg(long, value_name = "LABEL", add = labels())]
+    pub(crate) server: Option<String>,
+    /// Print what waits as JSON, and decide nothing.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// What scripts get when they run; nothing of it unless `--exec` lets them run.
@@ -294,6 +413,7 @@ fn time(text: &str) -> Result<TimeLimit, String> {
 #[derive(Debug, Args)]
 pub(crate) struct HandleArgs {
     /// `LABEL:NAME`, `LABEL:PATH/NAME`, `LABEL:URI`, or a name that only one skill has.
+    #[arg(add = handles())]
     pub(crate) handle: String,
     /// Print the outcome as JSON.
     #[arg(long)]
@@ -305,9 +425,10 @@ pub(crate) struct HandleArgs {
 #[derive(Debug, Args)]
 pub(crate) struct LoadArgs {
     /// `LABEL:NAME`, `LABEL:PATH/NAME`, `LABEL:URI`, or a name that only one skill has.
+    #[arg(add = handles())]
     pub(crate) handle: String,
     /// Then read this file of the skill; may be repeated.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", add = files())]
     pub(crate) read: Vec<String>,
     /// Give an argument that the skill takes a value; may be repeated.
     #[arg(long, value_name = "NAME=VALUE")]
@@ -357,7 +478,7 @@ pub(crate) struct PromptArgs {
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "xml")]
     pub(crate) format: PromptFormat,
     /// The most tokens, estimated as a quarter of the bytes; origins that do not fit are summarised.
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", value_parser = at_least_one)]
     pub(crate) budget: Option<usize>,
     #[command(flatten)]
     pub(crate) origins: OriginArgs,
@@ -379,7 +500,7 @@ pub(crate) struct AuditArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Only the last events.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) last: Option<usize>,
 }
 
@@ -395,10 +516,15 @@ pub(crate) struct WindowsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// `LABEL:NAME`, `LABEL:PATH/NAME`, `LABEL:URI`, or a name that only one skill has.
+    /// `LABEL:NAME`, `LABEL:PATH/NAME`, `LABEL:URI`, or a name that only one skill has; with `--all`
+    /// the label of a server.
+    #[arg(add = handles())]
     pub(crate) handle: String,
     /// The folder to make the copy in, new or empty.
     pub(crate) dir: PathBuf,
+    /// Copy every approved skill of a server, each into a folder of its own.
+    #[arg(long, conflicts_with = "force")]
+    pub(crate) all: bool,
     /// Write even where agents look for skills, which makes the copy a local skill.
     #[arg(long)]
     pub(crate) force: bool,

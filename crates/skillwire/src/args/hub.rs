@@ -31,7 +31,7 @@ pub(crate) enum HubCommand {
     Approve(HubStateArgs),
     /// Refuse a version that waits.
     Reject(HubStateArgs),
-    /// Tell users of a version to move on; it is served still.
+    /// Tell users of a version to move on; it is still served.
     Deprecate(HubStateArgs),
     /// Take a version out of lists and channels; clients that name it still read it.
     Yank(HubStateArgs),
@@ -45,7 +45,16 @@ pub(crate) enum HubCommand {
     /// Make namespaces, and say who may do what in them.
     #[command(subcommand)]
     Namespace(HubNamespaceCommand),
-    /// Show who did what.
+    /// Make, show and retire the keys that the hub signs its decisions with.
+    #[command(subcommand)]
+    Key(HubKeyCommand),
+    /// Check and try rules about who sees which skills.
+    #[command(subcommand)]
+    Policy(HubPolicyCommand),
+    /// Show who did what, and who read what.
+    ///
+    /// `--content sha256:... --action read --since TIME --until TIME` answers who read a content between two
+    /// moments, if `hub.toml` has reads recorded.
     Audit(HubAuditArgs),
     /// Remove bytes that no version names, after a grace time.
     Gc(HubGcArgs),
@@ -67,10 +76,36 @@ pub(crate) enum HubCommand {
 pub(crate) enum HubTokenCommand {
     /// Make a token; it is shown once.
     New(HubTokenNewArgs),
-    /// Show the tokens, without their texts.
+    /// Show the tokens, without the secrets.
     List(HubTokenListArgs),
     /// Refuse a token from now on.
     Revoke(HubTokenRevokeArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HubKeyCommand {
+    /// Make the first key; from then on, the hub signs what it serves.
+    New(HubKeyArgs),
+    /// Add a key; the hub signs with the old ones, too, until they are retired.
+    Rotate(HubKeyArgs),
+    /// Show the keys that sign, the oldest first.
+    List(HubKeyArgs),
+    /// Stop signing with a key.
+    Retire(HubKeyRetireArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HubPolicyCommand {
+    /// Print what a policy may ask about, as a schema of Cedar.
+    Schema,
+    /// Check a file of policies.
+    Check(HubPolicyCheckArgs),
+    /// Compare a file of policies with what the hub decides now, for every skill and known caller.
+    ///
+    /// The exit code is 1 if something would change.
+    Test(HubPolicyTestArgs),
+    /// Say whether a caller sees a skill, and which rule decides.
+    Explain(HubPolicyExplainArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -79,10 +114,16 @@ pub(crate) enum HubNamespaceCommand {
     New(HubNamespaceNewArgs),
     /// Show the namespaces that you may read.
     List(HubNamespaceListArgs),
+    /// Change the rules and limits of a namespace.
+    Change(HubNamespaceChangeArgs),
     /// Give a subject a role in a namespace, or take it away.
     Grant(HubNamespaceGrantArgs),
-    /// Let workflows of CI publish into a namespace, with the token of their identity provider.
+    /// Trust workflows of CI to publish into a namespace.
     Trust(HubNamespaceTrustArgs),
+    /// Show the workflows that a namespace trusts.
+    Publishers(HubNamespacePublishersArgs),
+    /// Stop to trust a workflow.
+    Distrust(HubNamespaceDistrustArgs),
 }
 
 /// Which hub, and how results are printed.
@@ -91,6 +132,59 @@ pub(crate) struct HubTarget {
     /// The hub: its URL, or its folder on this machine [default: the one you logged in to].
     #[arg(long, value_name = "URL|DIR")]
     pub(crate) hub: Option<String>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubKeyArgs {
+    /// The folder of the hub.
+    pub(crate) dir: PathBuf,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubKeyRetireArgs {
+    /// The folder of the hub.
+    pub(crate) dir: PathBuf,
+    /// The id of the key, or its beginning.
+    pub(crate) id: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubPolicyCheckArgs {
+    /// The file of policies.
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubPolicyTestArgs {
+    /// The file of policies.
+    pub(crate) file: PathBuf,
+    /// The folder of the hub.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) hub: PathBuf,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubPolicyExplainArgs {
+    /// The skill, as `NAMESPACE/NAME`.
+    pub(crate) skill: String,
+    /// The caller: a subject, `group:NAME`, or `*` for callers without a token.
+    #[arg(long = "as", value_name = "WHO")]
+    pub(crate) caller: String,
+    /// The folder of the hub.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) hub: PathBuf,
+    /// A file of policies in place of the hub's.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -233,7 +327,7 @@ pub(crate) struct HubTokenRevokeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct HubNamespaceNewArgs {
-    /// Its name: 2 to 39 of `a-z`, `0-9` and `-`.
+    /// Its name: 2 to 39 characters of `a-z`, `0-9` and `-`.
     pub(crate) name: String,
     /// Make names that look like those of its skills wait for a reviewer elsewhere.
     #[arg(long)]
@@ -287,6 +381,54 @@ pub(crate) struct HubNamespaceTrustArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct HubNamespacePublishersArgs {
+    /// The namespace.
+    pub(crate) namespace: String,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubNamespaceDistrustArgs {
+    /// The namespace.
+    pub(crate) namespace: String,
+    /// The number of the workflow, as `hub namespace publishers` shows it.
+    pub(crate) id: u64,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
+#[group(id = "changes", required = true, multiple = true)]
+pub(crate) struct HubNamespaceChanges {
+    /// Whether names that look like those of its skills wait for a reviewer elsewhere.
+    #[arg(long, value_name = "true|false")]
+    pub(crate) protected: Option<bool>,
+    /// Whether versions wait for a reviewer who did not publish them.
+    #[arg(long, value_name = "true|false")]
+    pub(crate) review: Option<bool>,
+    /// The most skills that it may have.
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) max_skills: Option<u64>,
+    /// The most versions that one skill may have.
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) max_versions: Option<u64>,
+    /// The most bytes that its versions may have together.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) max_bytes: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubNamespaceChangeArgs {
+    /// The namespace.
+    pub(crate) namespace: String,
+    #[command(flatten)]
+    pub(crate) changes: HubNamespaceChanges,
+    #[command(flatten)]
+    pub(crate) target: HubTarget,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct HubAuditArgs {
     /// Only events about this content.
     #[arg(long, value_name = "sha256:HEX")]
@@ -297,9 +439,21 @@ pub(crate) struct HubAuditArgs {
     /// Only what this subject did.
     #[arg(long)]
     pub(crate) actor: Option<String>,
+    /// Only this action, such as `read` or `publish`.
+    #[arg(long)]
+    pub(crate) action: Option<String>,
+    /// Only events from this moment on, such as `2026-11-18T10:00:00Z`.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only events before this moment.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
     /// The most events that are shown.
     #[arg(long, default_value = "100")]
     pub(crate) limit: usize,
+    /// Check the chain of hashes over the whole log instead.
+    #[arg(long, conflicts_with_all = ["content", "skill", "actor", "action", "since", "until"])]
+    pub(crate) verify: bool,
     #[command(flatten)]
     pub(crate) target: HubTarget,
 }
@@ -383,6 +537,9 @@ pub(crate) struct HubImportArgs {
     /// Publish without asking.
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Publish skills although the scanner has findings at `high` or above.
+    #[arg(long)]
+    pub(crate) despite_findings: bool,
     #[command(flatten)]
     pub(crate) target: HubTarget,
 }
@@ -404,6 +561,9 @@ pub(crate) struct PublishArgs {
     /// Publish without asking.
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Publish a skill although the scanner has findings at `high` or above.
+    #[arg(long)]
+    pub(crate) despite_findings: bool,
     #[command(flatten)]
     pub(crate) target: HubTarget,
 }

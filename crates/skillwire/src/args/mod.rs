@@ -11,22 +11,27 @@ pub(crate) use self::{
     execution::{DoctorArgs, IsolationArgs, RunArgs, ScriptRule},
     host::{
         ApproveArgs, AuditArgs, ExportArgs, GrantArgs, HandleArgs, HostCommand, ListArgs, LoadArgs,
-        LockArgs, OriginArgs, PromptArgs, PromptFormat, SearchArgs, ServerAddArgs,
+        LockArgs, OriginArgs, PromptArgs, PromptFormat, ReviewArgs, SearchArgs, ServerAddArgs,
         ServerAllowLegacyArgs, ServerCommand, ServerImportArgs, ServerKind, ServerListArgs,
-        ServerLoginArgs, ServerLogoutArgs, ServerRemoveArgs, ShowArgs, VerifyArgs, WindowsArgs,
+        ServerLoginArgs, ServerLogoutArgs, ServerRemoveArgs, ServerSetArgs, ServerTrustArgs,
+        ShowArgs, VerifyArgs, WindowsArgs,
     },
     hub::{
         HubAuditArgs, HubBackupArgs, HubCommand, HubDiffArgs, HubGcArgs, HubImportArgs,
-        HubInitArgs, HubListArgs, HubMigrateArgs, HubNamespaceCommand, HubNamespaceGrantArgs,
-        HubNamespaceListArgs, HubNamespaceNewArgs, HubNamespaceTrustArgs, HubPromoteArgs,
-        HubPurgeArgs, HubRestoreArgs, HubRollbackArgs, HubServeArgs, HubStateArgs, HubTarget,
-        HubTokenCommand, HubTokenListArgs, HubTokenNewArgs, HubTokenRevokeArgs, HubVersionsArgs,
-        LoginArgs, PublishArgs,
+        HubInitArgs, HubKeyArgs, HubKeyCommand, HubKeyRetireArgs, HubListArgs, HubMigrateArgs,
+        HubNamespaceChangeArgs, HubNamespaceChanges, HubNamespaceCommand, HubNamespaceDistrustArgs,
+        HubNamespaceGrantArgs, HubNamespaceListArgs, HubNamespaceNewArgs,
+        HubNamespacePublishersArgs, HubNamespaceTrustArgs, HubPolicyCheckArgs, HubPolicyCommand,
+        HubPolicyExplainArgs, HubPolicyTestArgs, HubPromoteArgs, HubPurgeArgs, HubRestoreArgs,
+        HubRollbackArgs, HubServeArgs, HubStateArgs, HubTarget, HubTokenCommand, HubTokenListArgs,
+        HubTokenNewArgs, HubTokenRevokeArgs, HubVersionsArgs, LoginArgs, PublishArgs,
     },
+    install::{AddArgs, RemoveArgs, ScopeArgs, SyncArgs, UpdateArgs},
     scan::{ScanArgs, SeverityArg},
     serve::{CacheScopeArg, HttpAddress, IdentityArgs, LogFormat, ServeArgs},
     setup::SetupArgs,
     sign::{KeyCommand, KeyNewArgs, SignArgs, TrustedSignerArgs, VerifySignatureArgs},
+    ui::UiArgs,
 };
 use crate::exit::EXIT_CODES;
 
@@ -35,10 +40,12 @@ mod bridge;
 mod execution;
 mod host;
 mod hub;
+mod install;
 mod scan;
 mod serve;
 mod setup;
 mod sign;
+mod ui;
 
 /// The commands to begin with.
 const START: &str = "\
@@ -76,6 +83,11 @@ pub(crate) enum Command {
     Scan(ScanArgs),
     /// Check skills each time they change, and show them as a client would receive them.
     Watch(WatchArgs),
+    /// Help an editor with skills: findings, fixes and links while you type.
+    ///
+    /// The editor starts this command and speaks the Language Server Protocol over standard input and
+    /// output. docs/editor.md has the settings of editors.
+    Lsp(LspArgs),
     /// Show the entries that would be served, and what is skipped and why.
     Manifest(ManifestArgs),
     /// Serve folders of skills over MCP.
@@ -92,16 +104,40 @@ pub(crate) enum Command {
     /// you agree. Comments, order and other servers stay as they are, and the old file is kept beside
     /// the new one. The bridge is then started once as each agent would start it.
     Setup(SetupArgs),
+    /// Install skills of a repository or another source for your agents.
+    ///
+    /// The skills are fetched, checked and shown before anything is written. All files of a skill are
+    /// installed, or none. What was installed, from which commit and with which content, is recorded:
+    /// `update` shows what changed since, and `remove` leaves nothing behind.
+    ///
+    /// A skill of a server (`LABEL:NAME`) is approved instead, as `approve` does: no copy of it is made.
+    Add(AddArgs),
+    /// Show what changed in installed skills since they were installed, and install it.
+    #[command(alias = "upgrade")]
+    Update(UpdateArgs),
+    /// Remove installed skills, with everything that was made for them.
+    #[command(alias = "rm", alias = "uninstall")]
+    Remove(RemoveArgs),
+    /// Install and approve the skills that this project names in its `skillwire.toml`.
+    ///
+    /// `skillwire.lock` pins the contents, so that everyone who works on the project gets the same. You
+    /// are asked once whether you trust the files of the project as they are.
+    Sync(SyncArgs),
+    /// Look at your skills, decide, and see what happened, in a browser.
+    ///
+    /// The page is served on this machine alone, until you end this command. The address that it prints
+    /// signs in one browser, once.
+    Ui(UiArgs),
     #[command(flatten)]
     Host(HostCommand),
     /// Run a script of an approved skill in isolation.
     ///
-    /// The skill must be approved with `--exec`. A private copy of its verified files is run with no
-    /// network, no variables and files of yours but those you name, and bounded time, memory and
-    /// space; where this machine cannot isolate it, it is not run.
+    /// The skill must be approved with `--exec`. The script runs in a private copy of the skill's
+    /// verified files, without network, with only those of your files and variables that you name, and
+    /// with bounded time, memory and space. Where this machine cannot isolate it, it does not run.
     ///
     /// The script's exit code is the exit code of this command. If the script was not run, or was
-    /// stopped, the exit code is 100 and the number of the reason in `skillwire --help`.
+    /// stopped, the exit code is 100 plus the code of the reason in `skillwire --help`.
     #[command(override_usage = "skillwire run [OPTIONS] <HANDLE> <SCRIPT> [ARGS]...")]
     Run(Box<RunArgs>),
     /// Show how scripts can be isolated on this machine, and what is missing.
@@ -117,7 +153,7 @@ pub(crate) enum Command {
     /// Verify who signed a skill, and that nothing was added, removed or changed since.
     ///
     /// No signer is trusted unless you name it. Keys, roots and logs are read from files of yours, and
-    /// nothing is asked of any signing service. A skill that is not verified is exit code 3.
+    /// no signing service is asked. The exit code is 3 if a skill is not verified.
     VerifySignature(VerifySignatureArgs),
     /// Run a hub: skills in versions, for a team.
     #[command(subcommand)]
@@ -134,14 +170,14 @@ pub(crate) enum Command {
     /// Unpack an archive of a skill, all of it or nothing.
     ///
     /// Everything is checked before anything is written: no path and no link may lead outside, no
-    /// two names may collide on any file system, and number and size of files are limited. A refused
-    /// archive is exit code 3.
+    /// two names may collide on any file system, and number and size of files are limited. The exit
+    /// code is 3 if the archive is refused.
     Unpack(UnpackArgs),
     /// Convert a document that lists skills from one dialect to another.
     ///
     /// The documents are those of `D1` (a page of `skills/list`), `D2` and `D3`
-    /// (`skill://index.json`), `D7` (`_manifest`) and `D11` (`/.well-known/`). A document that lacks
-    /// what the other dialect needs is exit code 1.
+    /// (`skill://index.json`), `D7` (`_manifest`) and `D11` (`/.well-known/`). The exit code is 1 if the
+    /// document lacks what the other dialect needs.
     Convert(ConvertArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
@@ -151,7 +187,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
-    /// The skill's name: 1 to 64 of `a-z`, `0-9` and `-`.
+    /// The skill's name: 1 to 64 characters of `a-z`, `0-9` and `-`.
     pub(crate) name: String,
     /// The folder to put it in.
     #[arg(default_value = ".")]
@@ -194,6 +230,19 @@ pub(crate) struct CheckArgs {
     /// Print the page of a reason code.
     #[arg(long, value_name = "CODE", exclusive = true)]
     pub(crate) explain: Option<String>,
+    /// Print how often each code was found instead of the findings.
+    #[arg(long)]
+    pub(crate) statistics: bool,
+    /// Report only findings with these codes, such as `link-missing` or `yaml-*`.
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub(crate) select: Vec<String>,
+    /// Leave out findings with these codes.
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
+    /// Do not check skills and files at these paths below the folder, such as `drafts/**`; may be
+    /// repeated.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) exclude: Vec<String>,
     /// Do not take files with this name or path for secrets; may be repeated.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) allow_secret_file: Vec<String>,
@@ -214,6 +263,8 @@ pub(crate) enum ReportFormat {
     /// With the text underlined, for people.
     #[default]
     Human,
+    /// One line for each finding, for people and for editors.
+    Concise,
     /// One object with everything.
     Json,
     /// SARIF 2.1.0, for code scanners.
@@ -242,6 +293,13 @@ pub(crate) struct WatchArgs {
     /// Follow links between skills wherever they lead, not only inside the folder or repository.
     #[arg(long)]
     pub(crate) follow_links: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LspArgs {
+    /// Ignored: many editors pass it, and there is no other way to speak.
+    #[arg(long, hide = true)]
+    stdio: bool,
 }
 
 #[derive(Debug, Args)]

@@ -99,7 +99,7 @@ pub(crate) struct ServeArgs {
     /// Items on one page of a listing [default: 100].
     #[arg(long, value_name = "N")]
     pub(crate) page_size: Option<usize>,
-    /// How long clients may take an answer for fresh, in milliseconds [default: 60000].
+    /// How long clients may treat an answer as fresh, in milliseconds [default: 60000].
     #[arg(long, value_name = "N")]
     pub(crate) ttl_ms: Option<u64>,
     /// Who may reuse cached answers [default: public].
@@ -124,7 +124,7 @@ pub(crate) struct ServeArgs {
     /// Do not offer `resources/directory/read`.
     #[arg(long)]
     pub(crate) no_directory_read: bool,
-    /// Let web pages of this origin in, for example `https://app.example.com`; may be repeated.
+    /// Answer requests of web pages of this origin, for example `https://app.example.com`; may be repeated.
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow_origin: Vec<String>,
     /// Answer to this host name as well; may be repeated.
@@ -139,7 +139,7 @@ pub(crate) struct ServeArgs {
     /// Tell clients without a token that this authorization server issues them; may be repeated.
     #[arg(long, value_name = "URL")]
     pub(crate) issuer: Vec<String>,
-    /// Speak an older dialect, or do not: `NAME=on` or `NAME=off`; may be repeated.
+    /// Switch an older dialect on or off: `NAME=on` or `NAME=off`; may be repeated.
     #[arg(long, value_name = "NAME=on|off")]
     pub(crate) dialect: Vec<String>,
     /// Answer `skill://SERVER/usage` with this skill, as `[SERVER=]SKILL`.
@@ -178,6 +178,9 @@ pub(crate) struct ServeArgs {
     /// Leave out skills in which the scanner finds something of this severity or worse.
     #[arg(long, value_enum, value_name = "SEVERITY")]
     pub(crate) refuse_findings: Option<SeverityArg>,
+    /// Show the skills in a browser at `/`, with search and a line to install each.
+    #[arg(long)]
+    pub(crate) page: bool,
     /// Answer `/metrics` with numbers for Prometheus.
     #[arg(long)]
     pub(crate) metrics: bool,

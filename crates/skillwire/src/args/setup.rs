@@ -8,7 +8,7 @@ pub(crate) struct SetupArgs {
     /// Only this agent, such as `codex`, whether or not it is found; may be repeated.
     #[arg(long = "agent", value_name = "AGENT")]
     pub(crate) agents: Vec<String>,
-    /// Take the bridge out again.
+    /// Remove the bridge from the agents again.
     #[arg(long)]
     pub(crate) remove: bool,
     /// Show what would change, and change nothing.

@@ -5,7 +5,7 @@ mod skill_folders;
 
 use std::{io::Write as _, sync::Arc, time::Duration};
 
-use skillwire_gateway::{Bridge, BridgeScripts};
+use skillwire_gateway::{Bridge, BridgeExtras, BridgeScripts, CardNotes};
 use skillwire_server::{
     CacheScope, Config, Skills,
     http::{self, ConnectionLimits, HttpOptions, Tokens, Workers},
@@ -94,7 +94,8 @@ async fn serve(
     let changes = ListChanges::default();
     let host = session.host().clone();
     let options = bridge::options(args);
-    let bridge = Bridge::start_with_scripts(host, options, changes.clone(), behind, scripts(args)?)
+    let extras = BridgeExtras { scripts: scripts(args)?, notes: notes() };
+    let bridge = Bridge::start_with(host, options, changes.clone(), behind, extras)
         .map_err(|error| Failure::caused(Exit::Internal, error))?;
     let offers = Offers::joined(vec![Arc::new(bridge.clone())], changes).map_err(|error| {
         Failure::new(Exit::Internal, format!("The tools cannot be offered: {error}."))
@@ -155,6 +156,18 @@ fn scripts(args: &BridgeArgs) -> Result<Option<Arc<dyn BridgeScripts>>, Failure>
 #[expect(clippy::unnecessary_wraps, reason = "other builds read options that may be wrong")]
 fn scripts(_: &BridgeArgs) -> Result<Option<Arc<dyn BridgeScripts>>, Failure> {
     Ok(None)
+}
+
+/// Makes what looks into skills for forms.
+#[cfg(feature = "scan")]
+#[expect(clippy::unnecessary_wraps, reason = "other builds have no scanner")]
+fn notes() -> Option<Arc<dyn CardNotes>> {
+    Some(crate::bridge_scan::notes())
+}
+
+#[cfg(not(feature = "scan"))]
+fn notes() -> Option<Arc<dyn CardNotes>> {
+    None
 }
 
 /// Waits up to [`SETTLING`] for folders and servers, so that the first answer names their skills.

@@ -20,7 +20,11 @@ pub(super) fn run(args: &ConvertArgs) -> Outcome {
     let path = args.file.display();
     let read = fs::File::open(&args.file)
         .and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
-    read.map_err(|error| Failure::usage(format!("`{path}` cannot be read.")).because(error))?;
+    read.map_err(|error| {
+        Failure::usage(format!("`{path}` cannot be read."))
+            .because(error)
+            .hint("Name a file that holds the document.")
+    })?;
     if text.len() as u64 > MOST_BYTES {
         return Err(Failure::usage(format!("`{path}` has more than {MOST_BYTES} bytes.")));
     }

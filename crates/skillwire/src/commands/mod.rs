@@ -9,21 +9,29 @@ mod convert;
 mod execute;
 mod generate;
 #[cfg(feature = "host")]
-mod host;
+pub(crate) mod host;
 #[cfg(feature = "hub")]
 mod hub;
+#[cfg(feature = "add")]
+mod install;
+#[cfg(feature = "editor")]
+mod lsp;
 mod manifest;
 mod new;
 mod one_skill;
 mod output_folder;
 mod pack;
+#[cfg(any(feature = "host", feature = "hub", feature = "sign"))]
+pub(crate) mod private_file;
 #[cfg(feature = "scan")]
-mod scan;
+pub(crate) mod scan;
 mod serve;
 #[cfg(feature = "setup")]
 mod setup;
 #[cfg(feature = "sign")]
 mod sign;
+#[cfg(all(feature = "host", feature = "page"))]
+mod ui;
 mod unpack;
 mod watch;
 
@@ -43,6 +51,8 @@ pub(crate) type Outcome = Result<Exit, Failure>;
 
 /// Runs the command that the user typed and returns its exit code.
 pub(crate) fn run() -> ExitStatus {
+    // A shell that completes a command line sets a variable, and this ends the program.
+    clap_complete::CompleteEnv::with_factory(Cli::command).var(generate::COMPLETE).complete();
     let parsed = Cli::command().try_get_matches();
     let parsed = parsed.and_then(|typed| Ok((Cli::from_arg_matches(&typed)?, typed)));
     let (cli, typed) = match parsed {
@@ -74,6 +84,19 @@ fn own_exit(is_run: bool, exit: Exit) -> ExitStatus {
     if is_run { ExitStatus::beside_scripts(exit) } else { exit.into() }
 }
 
+/// Runs another command, with the words that a user would type after the program's name.
+#[cfg(feature = "add")]
+fn run_typed(words: &[&str]) -> Outcome {
+    use clap::Parser as _;
+    let typed = std::iter::once(&"skillwire").chain(words);
+    let cli = Cli::try_parse_from(typed)
+        .map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
+    match cli.command {
+        Command::Host(command) => host::run(&command),
+        other => Err(Failure::new(Exit::Internal, format!("{other:?} cannot be run here."))),
+    }
+}
+
 fn dispatch(command: Command) -> Result<ExitStatus, Failure> {
     let outcome = match command {
         Command::New(args) => new::run(&args),
@@ -84,6 +107,14 @@ fn dispatch(command: Command) -> Result<ExitStatus, Failure> {
         Command::Pack(args) => pack::run(&args),
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::manual(&args),
+        #[cfg(feature = "add")]
+        Command::Add(args) => install::add::run(&args),
+        #[cfg(feature = "add")]
+        Command::Update(args) => install::update::run(&args),
+        #[cfg(feature = "add")]
+        Command::Remove(args) => install::remove::run(&args),
+        #[cfg(feature = "add")]
+        Command::Sync(args) => install::sync::run(&args),
         #[cfg(feature = "host")]
         Command::Host(command) => host::run(&command),
         #[cfg(feature = "hub")]
@@ -94,12 +125,16 @@ fn dispatch(command: Command) -> Result<ExitStatus, Failure> {
         Command::Login(args) => hub::login::run(&args),
         #[cfg(feature = "scan")]
         Command::Scan(args) => scan::run(&args),
+        #[cfg(feature = "editor")]
+        Command::Lsp(_) => lsp::run(),
         Command::Unpack(args) => unpack::run(&args),
         Command::Convert(args) => convert::run(&args),
         #[cfg(feature = "bridge")]
         Command::Bridge(args) => bridge::run(&args),
         #[cfg(feature = "setup")]
         Command::Setup(args) => setup::run(&args),
+        #[cfg(all(feature = "host", feature = "page"))]
+        Command::Ui(args) => ui::run(&args),
         #[cfg(all(feature = "host", feature = "execute"))]
         Command::Run(args) => return execute::run::run(&args),
         #[cfg(feature = "execute")]

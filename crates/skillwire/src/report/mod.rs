@@ -1,5 +1,6 @@
 //! Prints findings and results for people and for programs.
 
+mod concise;
 mod github;
 mod human;
 mod sarif;
@@ -10,6 +11,7 @@ use serde::Serialize;
 use skillwire_core::{CharClasses, Finding};
 
 pub(crate) use self::{
+    concise::concise,
     github::github,
     human::{FindingNote, HumanReport},
     sarif::{Silenced, sarif},

@@ -37,7 +37,7 @@ impl Session {
             if let Some(changes) = &card.changes {
                 card::changes(&mut err, &card.skill.uri, changes)?;
             }
-            scanned::write(&mut err, self, named)?;
+            scanned::write(&mut err, self, &named.handle, card)?;
             if card.asked_before > 0 {
                 let times = card.asked_before;
                 writeln!(err, "You were asked about this skill {times} times before.")?;
@@ -85,10 +85,14 @@ impl Session {
         file: &str,
         show: impl FnOnce(&str) -> io::Result<()>,
     ) -> io::Result<()> {
-        match self.host().inspect(&named.listed, file).await {
+        match self.inspect(named, file).await {
             Ok(inspected) => {
                 preview::notes(&mut prose::stderr(), &inspected)?;
-                preview::text(&inspected).map_or(Ok(()), |text| show(&text))
+                let text = match terminal::width_of_questions() {
+                    Some(width) => preview::rendered(&inspected, width),
+                    None => preview::text(&inspected),
+                };
+                text.map_or(Ok(()), |text| show(&text))
             }
             Err(refusal) => writeln!(prose::stderr(), "{}", RefusalText(&refusal)),
         }

@@ -9,7 +9,7 @@ use skillwire_dialects::{Dialect, SkillArgument};
 use skillwire_trust::{ApprovalCard, Grants, Origin, SignatureCheck};
 
 use crate::{
-    output::{ADDED, FAINT, REMOVED, STRONG, WARNING, counted},
+    output::{ADDED, FAINT, REMOVED, STRONG, WARNING, byte_size, counted},
     refusals::argument,
 };
 
@@ -142,6 +142,30 @@ fn files(out: &mut impl Write, entry: &SkillEntry) -> io::Result<()> {
         writeln!(out, "  {FAINT}and {} more{FAINT:#}", files.len() - MAX_FILES)?;
     }
     Ok(())
+}
+
+/// How many files a skill has and how large they are together.
+pub(crate) fn size(entry: &SkillEntry) -> String {
+    match &entry.resources {
+        Resources::Dynamic => "no digests".to_owned(),
+        Resources::Listed(files) => {
+            let total = files.iter().map(|file| file.size).sum();
+            format!("{}, {}", counted(files.len(), "file"), byte_size(total))
+        }
+    }
+}
+
+/// How much of a skill differs from what was approved.
+pub(crate) fn change_counts(diff: &ContentDiff) -> String {
+    let counts = [
+        (diff.added.len(), "added"),
+        (diff.removed.len(), "removed"),
+        (diff.changed.len(), "changed"),
+        (diff.frontmatter.len(), "in the frontmatter"),
+    ];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<_> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+    if counts.is_empty() { "listed otherwise in between".to_owned() } else { counts.join(", ") }
 }
 
 /// The path of a file in its skill.

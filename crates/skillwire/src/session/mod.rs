@@ -2,11 +2,13 @@
 
 mod asking;
 pub(crate) mod card;
+#[cfg(feature = "scan")]
+pub(crate) mod card_scan;
 pub(crate) mod preview;
 pub(crate) mod scanned;
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::BTreeMap,
     io::{IsTerminal as _, Write as _},
     path::{Path, PathBuf},
@@ -15,8 +17,9 @@ use std::{
 };
 
 use skillwire_client::ClientOptions;
+use skillwire_core::SKILL_FILE;
 use skillwire_host::{
-    Discovered, Host, HostBuilder,
+    Discovered, Host, HostBuilder, Inspected,
     local::{self, Discovery, ProjectTrust},
 };
 use skillwire_state::Configured;
@@ -28,6 +31,7 @@ use skillwire_trust::{
 use crate::{
     args::OriginArgs,
     commands::Outcome,
+    completion,
     exit::Exit,
     failure::Failure,
     logging,
@@ -92,6 +96,8 @@ pub(crate) struct Session {
     unusable: BTreeMap<ServerLabel, Refusal>,
     /// The handles of skills that this run named, for its messages.
     handles: RefCell<BTreeMap<SkillId, String>>,
+    /// Whether the user is told on standard error what the program waits for.
+    tells_waiting: Cell<bool>,
 }
 
 /// A skill that a handle named.
@@ -154,7 +160,12 @@ impl Session {
         for problem in &configured.problems {
             warn(&problem.to_string())?;
         }
-        let host = self::host(&settings, options)?.build();
+        // A lock file alone decides what may be loaded, by its content and by its own keys.
+        let keys = match &options.lock {
+            Some(lock) => HostSettings::decision_keys(lock.trust_keys())?,
+            None => HostSettings::decision_keys(&configured.trust_keys)?,
+        };
+        let host = self::host(&settings, options)?.decisions(keys).build();
         if let Some(origins) = options.folders {
             host.set_folders(SkillFolders::new(&settings, origins).read());
         }
@@ -172,8 +183,33 @@ impl Session {
                 }
             }
         }
-        let handles = RefCell::default();
-        Ok(Self { host, settings, offline: options.offline, configured, unusable, handles })
+        let (handles, tells_waiting) = (RefCell::default(), Cell::new(true));
+        let offline = options.offline;
+        Ok(Self { host, settings, offline, configured, unusable, handles, tells_waiting })
+    }
+
+    /// Stops telling what the program waits for on standard error, because a view has the screen.
+    #[cfg(feature = "review")]
+    pub(crate) fn tell_no_waiting(&self) {
+        self.tells_waiting.set(false);
+    }
+
+    /// Does work that waits for a server, and tells the user on a terminal if that takes more than a
+    /// moment.
+    pub(crate) async fn noting_wait<T>(
+        &self,
+        server: Option<&ServerLabel>,
+        work: impl Future<Output = T>,
+    ) -> T {
+        let mut work = std::pin::pin!(work);
+        if let Ok(done) = tokio::time::timeout(MOMENT, &mut work).await {
+            return done;
+        }
+        if self.tells_waiting.get() {
+            // If standard error is closed, no one waits for the note.
+            let _ = note_waiting(server.cloned().as_slice());
+        }
+        work.await
     }
 
     /// The host.
@@ -182,7 +218,7 @@ impl Session {
     }
 
     /// The servers as they were configured when the session was opened.
-    #[cfg(feature = "bridge")]
+    #[cfg(any(feature = "bridge", feature = "page"))]
     pub(crate) fn configured(&self) -> &Configured {
         &self.configured
     }
@@ -190,6 +226,12 @@ impl Session {
     /// The refusals of servers whose configuration cannot be used.
     pub(crate) fn unusable(&self) -> impl Iterator<Item = &Refusal> {
         self.unusable.values()
+    }
+
+    /// The servers whose configuration cannot be used, and why.
+    #[cfg(feature = "page")]
+    pub(crate) fn unusable_servers(&self) -> impl Iterator<Item = (&ServerLabel, &Refusal)> {
+        self.unusable.iter()
     }
 
     /// The folders of the user's state.
@@ -204,30 +246,50 @@ impl Session {
         slow: impl FnOnce(&Discovered, &[ServerLabel]),
     ) -> Discovered {
         let mut found = self.host.discover_noting(MOMENT, slow).await;
+        self.remember_for_completions(&found);
         found.incomplete.extend(self.unusable.values().cloned());
         found
+    }
+
+    /// Keeps what was listed for the completions of a shell. Offline, only what was approved is known,
+    /// which is less.
+    fn remember_for_completions(&self, found: &Discovered) {
+        if !self.offline {
+            let configured: Vec<_> = self.configured.servers.keys().cloned().collect();
+            completion::remember(found, &configured);
+        }
     }
 
     /// Lists every origin, or only one. With one origin, its failure is an error.
     pub(crate) async fn discover(&self, only: Option<&Origin>) -> Result<Discovered, Refusal> {
         match only {
             None => {
-                let mut found = self.host.discover().await;
-                found.incomplete.extend(self.unusable.values().cloned());
-                Ok(found)
+                let note = |_: &Discovered, waiting: &[ServerLabel]| {
+                    // If standard error is closed, no one waits for the note.
+                    let _ = note_waiting(waiting);
+                };
+                Ok(self.discover_noting(note).await)
             }
             Some(Origin::Server(label)) => {
                 self.check_usable(Some(label))?;
-                let listing = self.host.list(label).await?;
+                let listed = self.noting_wait(Some(label), self.host.list(label)).await;
+                let listing = match listed {
+                    Ok(listing) => listing,
+                    Err(refusal) => {
+                        return Err(self.with_suggestion(label.as_str(), refusal).await);
+                    }
+                };
                 let dialects = listing.dialect.map(|dialect| (label.clone(), dialect));
-                Ok(Discovered {
+                let found = Discovered {
                     dialects: dialects.into_iter().collect(),
                     references: listing.references_of(label),
                     registry: Registry::new(listing.skills.iter().cloned()),
                     refused: listing.refused.clone(),
                     incomplete: listing.truncated.clone().into_iter().collect(),
                     warnings: listing.warnings.clone(),
-                })
+                };
+                self.remember_for_completions(&found);
+                Ok(found)
             }
             // No server was listed before, so only skills of folders are known.
             Some(folder) => {
@@ -245,16 +307,8 @@ impl Session {
     pub(crate) async fn find(&self, text: &str) -> Result<NamedSkill, Refusal> {
         let handle = Handle::parse(text)?;
         self.check_usable(handle.origin().and_then(Origin::server))?;
-        let mut resolving = std::pin::pin!(self.host.resolve(&handle));
-        let early = tokio::time::timeout(MOMENT, &mut resolving).await;
-        let resolved = if let Ok(resolved) = early {
-            resolved
-        } else {
-            let asked = handle.origin().and_then(Origin::server).cloned();
-            // If standard error is closed, no one waits for the note.
-            let _ = note_waiting(asked.as_slice());
-            resolving.await
-        };
+        let asked = handle.origin().and_then(Origin::server);
+        let resolved = self.noting_wait(asked, self.host.resolve(&handle)).await;
         match resolved {
             Ok(listed) => Ok(self.named(listed).await),
             Err(refusal) => Err(self.with_suggestion(text, refusal).await),
@@ -287,6 +341,18 @@ impl Session {
         }
     }
 
+    /// Reads a file of a skill to look at it. A name that no file has is answered with the one that the
+    /// user probably meant.
+    pub(crate) async fn inspect(
+        &self,
+        named: &NamedSkill,
+        file: &str,
+    ) -> Result<Inspected, Refusal> {
+        let server = named.listed.id().origin.server();
+        let inspected = self.noting_wait(server, self.host.inspect(&named.listed, file)).await;
+        inspected.map_err(|refusal| with_file_suggestion(refusal, named, file))
+    }
+
     /// Finds the one skill a handle names, and requests its current entry from its origin.
     pub(crate) async fn find_now(&self, text: &str) -> Result<NamedSkill, Refusal> {
         let found = self.find(text).await?;
@@ -294,7 +360,9 @@ impl Session {
         if matches!(Handle::parse(text)?, Handle::Uri(..)) || found.listed.offer().is_some() {
             return Ok(found);
         }
-        let listed = self.host.refresh(&found.listed.clone().into()).await?;
+        let known = found.listed.clone().into();
+        let server = found.listed.id().origin.server();
+        let listed = self.noting_wait(server, self.host.refresh(&known)).await?;
         Ok(NamedSkill { listed, ..found })
     }
 
@@ -314,16 +382,36 @@ impl Session {
         let id = listed.id();
         let item = known.registry.items().iter().find(|item| item.skill.id() == id);
         let handle = item.map_or_else(|| id.to_string(), |item| item.handle.clone());
-        self.handles.borrow_mut().insert(id.clone(), handle.clone());
-        NamedSkill { handle, listed }
+        self.name(&handle, listed)
     }
 
-    fn check_usable(&self, label: Option<&ServerLabel>) -> Result<(), Refusal> {
+    /// Gives a skill the handle of its listing, which messages then use.
+    pub(crate) fn name(&self, handle: &str, listed: ListedSkill) -> NamedSkill {
+        self.handles.borrow_mut().insert(listed.id().clone(), handle.to_owned());
+        NamedSkill { handle: handle.to_owned(), listed }
+    }
+
+    /// Refuses a server whose configuration cannot be used.
+    pub(crate) fn check_usable(&self, label: Option<&ServerLabel>) -> Result<(), Refusal> {
         match label.and_then(|label| self.unusable.get(label)) {
             Some(refusal) => Err(refusal.clone()),
             None => Ok(()),
         }
     }
+}
+
+/// Adds the file that the user probably meant to the refusal of one that is not there.
+pub(crate) fn with_file_suggestion(refusal: Refusal, named: &NamedSkill, file: &str) -> Refusal {
+    if refusal.reason != Reason::FileNotListed {
+        return refusal;
+    }
+    let others = named.listed.other_files().unwrap_or_default();
+    let known = others.iter().map(|(path, _)| path.as_str());
+    let hint = match nearest(file, known.chain([SKILL_FILE])) {
+        Some(meant) => format!("Did you mean `{meant}`?"),
+        None => format!("`skillwire show {}` lists its files.", argument(&named.handle)),
+    };
+    refusal.hint(hint)
 }
 
 /// The skill folders of this machine that a command reads.

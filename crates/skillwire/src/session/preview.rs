@@ -8,8 +8,10 @@ use skillwire_host::{
     context::{flags::flags, text},
 };
 
+use skillwire_terminal::{StyledLine, markdown};
+
 use super::card;
-use crate::output::{FAINT, WARNING};
+use crate::output::{FAINT, WARNING, styled};
 
 /// Writes what the user should know about a file before reading it.
 pub(crate) fn notes(out: &mut impl Write, file: &Inspected) -> io::Result<()> {
@@ -41,6 +43,22 @@ pub(crate) fn notes(out: &mut impl Write, file: &Inspected) -> io::Result<()> {
         writeln!(out, "{WARNING}warning{WARNING:#}: It holds {flags}, shown as escapes.")?;
     }
     Ok(())
+}
+
+/// The text of a file as lines: Markdown as it reads, everything else as it is written.
+pub(crate) fn lines(file: &Inspected) -> Vec<StyledLine> {
+    let is_markdown = file.uri.name().to_ascii_lowercase().ends_with(".md");
+    match std::str::from_utf8(&file.bytes) {
+        Ok(text) if is_markdown => markdown(text),
+        Ok(text) => text::lines(text).lines().map(StyledLine::plain).collect(),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// The text of a file for a terminal of this width, in styles; `None` if it is not text.
+pub(crate) fn rendered(file: &Inspected, width: usize) -> Option<String> {
+    std::str::from_utf8(&file.bytes).ok()?;
+    Some(styled(&lines(file), width))
 }
 
 /// The text of a file, with characters that would act on a terminal shown as escapes; `None` if it

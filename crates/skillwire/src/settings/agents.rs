@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use skillwire_agents::{Agent, BridgeEntry, Places};
 
-use super::environment::{config_folder, home_folder, own_home, programs};
+use super::environment::{config_folder, find_program, home_folder, own_home};
 use crate::{failure::Failure, regular_file};
 
 /// The largest configuration that is read.
@@ -39,7 +39,13 @@ impl AgentSettings {
     /// Whether an agent is on this machine: its program or something that only it makes.
     pub(crate) fn is_present(&self, agent: &Agent) -> bool {
         agent.places(self.places()).any(|place| place.exists())
-            || agent.program().is_some_and(|name| programs(name).next().is_some())
+            || agent.program().is_some_and(|name| find_program(name).is_some())
+    }
+
+    /// The folder from which an agent reads skills of the user.
+    #[cfg(feature = "add")]
+    pub(crate) fn user_skills(&self, agent: &Agent) -> Option<PathBuf> {
+        agent.user_skills(self.places())
     }
 
     /// The file to change: the first that exists, or the one that the agent would make.
@@ -81,7 +87,6 @@ fn program() -> Result<String, Failure> {
     let own = std::env::current_exe()
         .map_err(|error| Failure::usage("The path of this program is not known.").because(error))?;
     let same = |found: &PathBuf| found.canonicalize().ok() == own.canonicalize().ok();
-    // Only the first on the `PATH` is what an agent would start.
-    let on_path = programs("skillwire").next().as_ref().is_some_and(same);
+    let on_path = find_program("skillwire").as_ref().is_some_and(same);
     Ok(if on_path { "skillwire".to_owned() } else { own.display().to_string() })
 }

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use skillwire_gateway::{BridgeOptions, shell};
+use skillwire_gateway::{ApprovalCommand, BridgeOptions, WantedApproval};
 use skillwire_host::local::folders;
 use skillwire_server::http::AccessRules;
 
@@ -14,6 +14,7 @@ use crate::{
     args::{BridgeArgs, HttpAddress},
     exit::Exit,
     failure::Failure,
+    refusals, remedies,
 };
 
 /// How clients reach the bridge.
@@ -55,18 +56,41 @@ const MIN_TOKEN_CHARS: usize = 16;
 
 /// The options of the bridge itself.
 pub(crate) fn options(args: &BridgeArgs) -> BridgeOptions {
-    // The client may have set `SKILLWIRE_HOME`, which the user's terminal lacks, so the command
-    // names it.
-    let home = own_home().map(|home| {
-        let home = std::path::absolute(&home).unwrap_or_else(|_| PathBuf::from(&home));
-        format!("SKILLWIRE_HOME={} ", shell::word(&home.display().to_string()))
-    });
     BridgeOptions::default()
         .max_handles(args.handles)
         .catalogue_budget(args.budget)
-        .approve_command(format!("{}skillwire approve", home.unwrap_or_default()))
+        .approval_command(ApproveInTerminal { home: own_home().map(PathBuf::from) })
         .asks_user(args.lock.is_none())
         .reads_folders(true)
+}
+
+/// Words `skillwire approve` for the user's terminal.
+#[derive(Debug)]
+struct ApproveInTerminal {
+    /// The value of `SKILLWIRE_HOME`. The client may have set it, and the user's terminal may lack
+    /// it, so the command names it.
+    home: Option<PathBuf>,
+}
+
+impl ApprovalCommand for ApproveInTerminal {
+    fn approve(&self, skill: &str, wanted: WantedApproval<'_>) -> String {
+        let skill = refusals::argument(skill);
+        let command = match wanted {
+            WantedApproval::Run(grants) => remedies::approve_command(&skill, Some(grants)),
+            WantedApproval::RemoteRun => remedies::remote_execution_command(&skill),
+            _ => remedies::approve_command(&skill, None),
+        };
+        match &self.home {
+            None => command,
+            Some(home) => {
+                let home = std::path::absolute(home).unwrap_or_else(|_| home.clone());
+                format!(
+                    "SKILLWIRE_HOME={} {command}",
+                    refusals::argument(&home.display().to_string())
+                )
+            }
+        }
+    }
 }
 
 /// The folders of local skills, without symbolic links.

@@ -8,6 +8,11 @@ pub(super) fn cache_folder() -> Option<PathBuf> {
     own_folder("cache", "Library/Caches", "LOCALAPPDATA", "XDG_CACHE_HOME", ".cache")
 }
 
+/// The file that keeps the handles of the last listings, for completions.
+pub(crate) fn known_skills_file() -> Option<PathBuf> {
+    cache_folder().map(|folder| folder.join("known-skills.json"))
+}
+
 /// The file that caches how scripts can be isolated on this machine.
 pub(crate) fn isolation_file() -> Option<PathBuf> {
     cache_folder().map(|folder| folder.join("isolation.json"))
@@ -26,12 +31,14 @@ pub(crate) fn package_folder() -> Option<PathBuf> {
 }
 
 /// Finds a program by its name, as a shell does.
+#[cfg(any(feature = "execute", feature = "setup", all(feature = "host", feature = "page")))]
 #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
+    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     std::env::split_paths(&path)
         .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(name))
+        .map(|folder| folder.join(&file))
         .find(|program| program.is_file())
 }
 
@@ -103,16 +110,6 @@ pub(super) fn config_folder() -> Option<PathBuf> {
         xdg.filter(|path| path.is_absolute())
             .or_else(|| home_folder().map(|home| home.join(".config")))
     }
-}
-
-/// The files on the `PATH` with the name of a program.
-#[cfg(feature = "setup")]
-#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
-pub(super) fn programs(name: &str) -> impl Iterator<Item = PathBuf> {
-    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<_> = std::env::split_paths(&path).filter(|path| path.is_absolute()).collect();
-    folders.into_iter().map(move |folder| folder.join(&file)).filter(|file| file.is_file())
 }
 
 /// The whole environment, of which a server process gets a part.

@@ -1,6 +1,7 @@
 //! Where the host keeps its state, and which variables the server processes that it starts get.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -10,7 +11,7 @@ use skillwire_client::{
 };
 use skillwire_host::OriginAddress;
 use skillwire_state::{AuditLog, FileCache, FileDialects, FileRecords, Logins, Servers};
-use skillwire_trust::{Reason, Refusal, Remedy, ServerLabel, SignatureRules};
+use skillwire_trust::{DecisionKeys, Reason, Refusal, Remedy, ServerLabel, SignatureRules};
 
 use super::{
     environment::{cache_folder, environment, home_folder, state_folder, variable},
@@ -129,6 +130,24 @@ impl HostSettings {
         Ok(rules)
     }
 
+    /// The keys whose signed decisions count instead of a question, as the user or a lock file wrote
+    /// them.
+    pub(crate) fn decision_keys(
+        written: &BTreeMap<ServerLabel, Vec<String>>,
+    ) -> Result<Option<Arc<dyn DecisionKeys>>, Failure> {
+        #[cfg(feature = "sign")]
+        let keys =
+            super::decision_keys::ServerKeys::parse(written)?.map(|keys| Arc::new(keys) as _);
+        #[cfg(not(feature = "sign"))]
+        let keys = {
+            if !written.is_empty() {
+                crate::features::Feature::Sign.needed_for("trusted keys of a server")?;
+            }
+            None
+        };
+        Ok(keys)
+    }
+
     /// The signers that the user's rules name.
     #[cfg(feature = "sign")]
     pub(crate) fn trusted_signers(&self) -> Result<Vec<skillwire_attest::TrustedSigner>, Failure> {
@@ -167,6 +186,24 @@ pub(crate) fn address(
         ServerConfig::Stdio(server) => command(label, server).map(Into::into),
         ServerConfig::Http(server) => http(label, server).map(Into::into),
         ServerConfig::WellKnown(origin) => Ok(origin.origin().clone().into()),
+    }
+}
+
+/// The address by which a server is the same to every user, without what may be a secret: the URL before
+/// its query, or the program with its arguments.
+pub(crate) fn server_address(config: &ServerConfig) -> String {
+    match config {
+        ServerConfig::Http(server) => {
+            let url = server.url().reveal();
+            url.split('?').next().unwrap_or(url).to_owned()
+        }
+        ServerConfig::WellKnown(origin) => origin.url().trim_end_matches('/').to_owned(),
+        ServerConfig::Stdio(server) => {
+            let words =
+                std::iter::once(server.command()).chain(server.args().iter().map(String::as_str));
+            // Joining fails only for a NUL, which no argument has.
+            shlex::try_join(words).unwrap_or_default()
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{
     args::{HttpAddress, ServeArgs},
     exit::Exit,
     failure::Failure,
+    features::Feature,
 };
 
 /// How clients reach the server.
@@ -27,6 +28,8 @@ pub(crate) struct HttpSettings {
     pub(crate) access: AccessRules,
     pub(crate) tokens: Option<TokenFile>,
     pub(crate) metrics: bool,
+    /// Whether visitors see the skills at `/`.
+    pub(crate) page: bool,
     pub(crate) public: Option<PathPatterns>,
     /// The address of the endpoint as clients write it, if the operator named it.
     pub(crate) url: Option<String>,
@@ -92,6 +95,14 @@ impl ServeTransport {
             return Err(Failure::usage("`--issuer` needs `--token-file`.")
                 .hint("Without tokens, clients need no authorization server."));
         }
+        if args.page {
+            Feature::Page.needed_for("--page")?;
+        }
+        // Visitors have no token, so they see what is published without one.
+        if args.page && tokens.is_some() && public.is_none() {
+            return Err(Failure::usage("`--page` with `--token-file` needs `--public`.")
+                .hint("Name the skills that everybody may see, such as `--public '**'`."));
+        }
         let mut hosts =
             args.allow_host.iter().map(|host| allowed_host(host)).collect::<Result<Vec<_>, _>>()?;
         let host = hosts.first().cloned();
@@ -112,6 +123,7 @@ impl ServeTransport {
             access,
             tokens,
             metrics: args.metrics,
+            page: args.page,
             public,
             url,
             host,
@@ -121,7 +133,7 @@ impl ServeTransport {
 }
 
 /// The options that mean something only with `--http`, and whether each was given.
-fn options_of_http(args: &ServeArgs) -> [(&'static str, bool); 7] {
+fn options_of_http(args: &ServeArgs) -> [(&'static str, bool); 8] {
     [
         ("--allow-origin", !args.allow_origin.is_empty()),
         ("--allow-host", !args.allow_host.is_empty()),
@@ -129,6 +141,7 @@ fn options_of_http(args: &ServeArgs) -> [(&'static str, bool); 7] {
         ("--url", args.url.is_some()),
         ("--issuer", !args.issuer.is_empty()),
         ("--metrics", args.metrics),
+        ("--page", args.page),
         ("--public", !args.public.is_empty()),
     ]
 }

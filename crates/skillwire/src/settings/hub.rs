@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use skillwire_hub_server::{HubAccess, HubIdentity, RecordedReads};
 use skillwire_hub_store::{BlobLocation, DatabaseLocation, S3Location, StoreOptions};
 
-use super::environment::variable;
+use super::{environment::variable, hub_access::AccessTable};
 use crate::{args::HttpAddress, failure::Failure, regular_file};
 
 /// The name of the file in the folder of a hub.
@@ -14,12 +15,18 @@ pub(crate) const HUB_FILE: &str = "hub.toml";
 /// The largest file that is read.
 const MAX_BYTES: u64 = 256 * 1024;
 
+/// How many bytes a replica keeps of an object store, unless its configuration says otherwise.
+const CACHE_MIB: u64 = 1024;
+
 /// What `hub init` writes.
 pub(crate) const NEW_HUB: &str = "\
 # The configuration of a Skillwire hub. A variable in `${}` is filled in from the environment.
 
 # What clients are told the hub is called.
 name = \"skillwire-hub\"
+
+# The address of the hub as clients write it, once a proxy with TLS is in front.
+# url = \"https://skills.example.com\"
 
 # Where to listen. Put a proxy with TLS in front before other machines use it.
 listen = \"127.0.0.1:8650\"
@@ -30,8 +37,15 @@ hosts = []
 # The audience that tokens of CI must name to publish.
 audience = \"skillwire-hub\"
 
+# Issuers of tokens of CI that may be on a private network or without TLS.
+private-issuers = []
+
 # How long a replica that lost its database goes on serving.
 stale-limit = \"5m\"
+
+# Which reads of clients stand in the log: `all`, a share such as `1/100`, or `off`.
+[audit]
+reads = \"all\"
 
 # A file of SQLite, or `postgres://user:password@host/database`.
 [database]
@@ -55,11 +69,20 @@ pub(crate) struct HubFile {
     #[serde(default)]
     pub(crate) origins: Vec<String>,
     #[serde(default = "usual_name")]
-    pub(crate) audience: String,
+    audience: String,
+    #[serde(default)]
+    private_issuers: Vec<String>,
     #[serde(default)]
     stale_limit: Option<String>,
     #[serde(default)]
     poll: Option<String>,
+    #[serde(default)]
+    audit: AuditTable,
+    /// The address of the hub as clients write it, without a path.
+    #[serde(default)]
+    pub(crate) url: Option<String>,
+    #[serde(default)]
+    access: AccessTable,
     database: DatabaseTable,
     blobs: BlobsTable,
     #[serde(skip)]
@@ -72,6 +95,13 @@ struct DatabaseTable {
     url: String,
     #[serde(default)]
     connections: Option<u32>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct AuditTable {
+    #[serde(default)]
+    reads: Option<String>,
 }
 
 /// Where bytes are kept.
@@ -87,6 +117,10 @@ pub(crate) struct BlobsTable {
     access_key: Option<String>,
     #[serde(default)]
     secret_key: Option<String>,
+    #[serde(default)]
+    cache: Option<PathBuf>,
+    #[serde(default)]
+    cache_mib: Option<u64>,
 }
 
 fn usual_name() -> String {
@@ -129,6 +163,35 @@ impl HubFile {
         Ok(options)
     }
 
+    /// Where a replica keeps what it knows, and bytes that it read from an object store.
+    pub(crate) fn replica_store(&self) -> Result<StoreOptions, Failure> {
+        let options = self.store()?;
+        let cache = self.blobs.cache.as_deref().unwrap_or(Path::new("cache"));
+        let bytes = self.blobs.cache_mib.unwrap_or(CACHE_MIB).saturating_mul(1 << 20);
+        Ok(match options.blobs {
+            BlobLocation::S3(_) if bytes > 0 => {
+                options.with_blob_cache(self.folder.join(cache), bytes)
+            }
+            _ => options,
+        })
+    }
+
+    /// What the hub is called, and whose tokens it takes.
+    pub(crate) fn identity(&self) -> HubIdentity {
+        HubIdentity::new(&self.name, &self.audience).private_issuers(self.private_issuers.clone())
+    }
+
+    /// Which reads of clients are written to the log.
+    pub(crate) fn recorded_reads(&self) -> Result<RecordedReads, Failure> {
+        let reads = self.audit.reads.as_deref().map(|text| {
+            text.parse::<RecordedReads>().map_err(|error| {
+                Failure::usage(format!("`reads = \"{text}\"` in `[audit]` cannot be used."))
+                    .because(error)
+            })
+        });
+        Ok(reads.transpose()?.unwrap_or_default())
+    }
+
     /// Where another database and other bytes are, as `hub migrate` names them.
     pub(crate) fn store_at(&self, to: &str, blobs: Option<&str>) -> Result<StoreOptions, Failure> {
         let blobs = match blobs {
@@ -140,6 +203,7 @@ impl HubFile {
                     region: self.blobs.region.clone().or_else(|| variable("AWS_REGION")),
                     access_key: variable("AWS_ACCESS_KEY_ID").or(self.blobs.access_key.clone()),
                     secret_key: variable("AWS_SECRET_ACCESS_KEY").or(self.blobs.secret_key.clone()),
+                    ..BlobsTable::default()
                 };
                 table.location(Path::new("."))?
             }
@@ -152,13 +216,36 @@ impl HubFile {
         duration("stale-limit", self.stale_limit.as_deref())
     }
 
+    /// Who is admitted and what decides.
+    pub(crate) fn access(&self) -> Result<HubAccess, Failure> {
+        self.access.resolve(&self.folder)
+    }
+
+    /// The file of the policy, if there is one.
+    pub(crate) fn policy_file(&self) -> Option<PathBuf> {
+        self.access.policy_file(&self.folder)
+    }
+
+    /// The folder of the keys that the hub signs with.
+    pub(crate) fn key_folder(&self) -> PathBuf {
+        self.access.key_folder(&self.folder)
+    }
+
+    /// How long a signed decision holds.
+    pub(crate) fn valid_for(&self) -> Result<Option<std::time::Duration>, Failure> {
+        self.access.valid_for()
+    }
+
     /// How often the database is asked for changes.
     pub(crate) fn poll(&self) -> Result<Option<std::time::Duration>, Failure> {
         duration("poll", self.poll.as_deref())
     }
 }
 
-fn duration(key: &str, text: Option<&str>) -> Result<Option<std::time::Duration>, Failure> {
+pub(super) fn duration(
+    key: &str,
+    text: Option<&str>,
+) -> Result<Option<std::time::Duration>, Failure> {
     let parse = |text: &str| {
         humantime::parse_duration(text).map_err(|error| {
             Failure::usage(format!("`{key} = \"{text}\"` cannot be used.")).because(error)

@@ -5,6 +5,8 @@ mod agents;
 #[cfg(feature = "bridge")]
 pub(crate) mod bridge;
 mod client;
+#[cfg(all(feature = "host", feature = "sign"))]
+mod decision_keys;
 mod dialects;
 mod environment;
 #[cfg(feature = "execute")]
@@ -14,6 +16,8 @@ mod host;
 mod http;
 #[cfg(feature = "hub")]
 pub(crate) mod hub;
+#[cfg(feature = "hub")]
+pub(crate) mod hub_access;
 mod identity;
 mod named;
 mod reading;
@@ -27,22 +31,24 @@ mod user;
 
 #[cfg(feature = "setup")]
 pub(crate) use self::agents::AgentSettings;
+#[cfg(any(feature = "execute", all(feature = "host", feature = "page")))]
+pub(crate) use self::environment::find_program;
 #[cfg(feature = "scan")]
 pub(crate) use self::environment::scan_folder;
 #[cfg(feature = "sign")]
 pub(crate) use self::environment::signing_key_file;
-#[cfg(any(feature = "execute", feature = "hub"))]
+#[cfg(any(feature = "add", feature = "execute", all(feature = "host", feature = "page")))]
 pub(crate) use self::environment::variable;
 #[cfg(feature = "execute")]
-pub(crate) use self::environment::{find_program, isolation_file, package_folder};
+pub(crate) use self::environment::{isolation_file, package_folder};
 #[cfg(feature = "host")]
 pub(crate) use self::{
     environment::pager,
-    host::{HostSettings, address},
+    host::{HostSettings, address, server_address},
     upstream::UpstreamSettings,
 };
 pub(crate) use self::{
-    environment::{colour_on_stderr, log_filter},
+    environment::{colour_on_stderr, known_skills_file, log_filter},
     http::{HttpSettings, ServeTransport, TokenFile},
     named::NamedSkills,
     reading::{FolderReading, folder_of, unavailable},

@@ -219,6 +219,7 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
             issuer: Vec::new(),
             public: Vec::new(),
             metrics: false,
+            page: false,
             ..file
         };
     }
@@ -279,6 +280,7 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
         no_index: typed.no_index || file.no_index,
         refuse_findings: typed.refuse_findings.or(file.refuse_findings),
         metrics: typed.metrics || file.metrics,
+        page: typed.page || file.page,
         log_format: typed.log_format.or(file.log_format),
         config: typed.config,
     }

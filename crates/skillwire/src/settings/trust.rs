@@ -215,6 +215,7 @@ impl SignatureRules for TrustRules {
                     name: name.into(),
                     signer: content.signer().to_string().into(),
                     trusted: trusted.id(),
+                    until: None,
                 }),
                 // A signer who signed something else says more than one who signed nothing.
                 Err(error) if problem.is_none() || checked.signer.is_some() => {

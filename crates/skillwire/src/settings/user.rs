@@ -15,11 +15,13 @@ const FILE: &str = "settings.toml";
 pub(crate) struct UserSettings {
     /// Whether `approve --yes` may approve skills without asking.
     pub(crate) unattended_approvals: bool,
+    /// Where `owner/repo` is found.
+    pub(crate) forge: String,
 }
 
 impl Default for UserSettings {
     fn default() -> Self {
-        Self { unattended_approvals: true }
+        Self { unattended_approvals: true, forge: "https://github.com".to_owned() }
     }
 }
 

@@ -101,7 +101,7 @@ async fn without_forms_a_script_runs_after_a_grant_at_a_terminal_and_never_with_
     let count = json!({ "name": "acme:refunds", "script": "scripts/count.sh" });
     let refused = client.run(&count).await;
     assert_eq!(refused["isError"], true, "{refused}");
-    assert!(text(&refused).contains("--exec` grants it."), "{refused}");
+    assert!(text(&refused).contains("--exec`."), "{refused}");
 
     let data = user.home.path().canonicalize().unwrap().join("data");
     let data = data.to_str().unwrap();
@@ -341,7 +341,7 @@ async fn a_client_of_the_bridge_has_a_server_run_a_script_after_a_form_p_04() {
     let wanted = json!({ "name": "acme:refunds", "script": "scripts/calc.py", "args": ["100"] });
     let mut client = Client::of(&user, false);
     let refused = client.run(&wanted).await;
-    assert!(text(&refused).contains("--remote-exec` grants it."), "{refused}");
+    assert!(text(&refused).contains("--remote-exec`."), "{refused}");
     client.bridge.close().await.assert_exit(0);
     let mut client = Client::of(&user, true);
     let asked = client.run(&wanted).await;

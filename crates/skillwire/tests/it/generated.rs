@@ -4,17 +4,76 @@ use std::{collections::BTreeSet, fs};
 
 use skillwire_testkit::SkillFolder;
 
-use crate::support::run;
+use crate::{
+    host::user::{TestUser, refunds},
+    support::{BINARY, finish, run},
+};
 
 #[tokio::test]
 async fn completions_for_every_shell() {
     let folder = SkillFolder::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let ran = run(&folder, &["completions", shell]).await.assert_exit(0);
-        assert!(ran.stdout.contains("skillwire") && ran.stdout.contains("serve"), "{shell}");
-        assert!(ran.stdout.contains("require-single-link"), "{shell}");
+        assert!(ran.stdout.contains("SKILLWIRE_COMPLETE"), "{shell}: {}", ran.stdout);
         assert_eq!(ran.stderr, "", "{shell}");
     }
+}
+
+/// What a shell is offered for the last word of a command line.
+async fn completed(user: &TestUser, words: &[&str]) -> Vec<String> {
+    let mut command = user.command(&[&["--", "skillwire"], words].concat());
+    command.env("SKILLWIRE_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+    command.env("_CLAP_COMPLETE_COMP_TYPE", "9").env("_CLAP_COMPLETE_SPACE", "true");
+    command.env("_CLAP_IFS", "\n");
+    finish(command).await.assert_exit(0).stdout.lines().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn labels_handles_and_files_are_completed_without_asking_a_server() {
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    assert_eq!(completed(&user, &["app"]).await, ["approve"]);
+    assert_eq!(completed(&user, &["server", "set", "a"]).await, ["acme"]);
+    assert_eq!(completed(&user, &["show", "acme:"]).await, [""; 0], "nothing was listed yet");
+    user.run_ok(&["list"]).await;
+    drop(skills);
+    assert_eq!(completed(&user, &["show", "acme:re"]).await, ["acme:refunds"]);
+    assert_eq!(completed(&user, &["approve", "acme:refunds", "ac"]).await, ["acme:refunds"]);
+    assert_eq!(completed(&user, &["show", "acme:refunds", "ref"]).await, ["references/policy.md"]);
+    assert_eq!(completed(&user, &["review", "--server", ""]).await, ["acme"]);
+}
+
+/// Bash takes a colon for the end of a word, and every handle has one.
+#[cfg(unix)]
+#[tokio::test]
+async fn handles_are_completed_in_bash() {
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    user.run_ok(&["list"]).await;
+    user.home.file("work/complete.bash", user.run_ok(&["completions", "bash"]).await);
+    let typed = |line: &str, words: &str, last: &str| {
+        format!(
+            "COMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}; COMP_WORDS=({words}); \
+             COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); COMP_TYPE=9; _skillwire skillwire '{last}' show; \
+             printf '[%s]' \"${{COMPREPLY[@]}}\"; "
+        )
+    };
+    let script = "skillwire() { \"$SKILLWIRE\" \"$@\"; }; source complete.bash; ".to_owned()
+        + &typed("skillwire show acme:re", "skillwire show acme : re", "re")
+        + &typed("skillwire show acme:", "skillwire show acme :", "")
+        + &typed("skillwire rev", "skillwire rev", "rev");
+    let mut bash = user.command(&[] as &[&str]);
+    let mut command = tokio::process::Command::new("bash");
+    for (name, value) in bash.as_std_mut().get_envs() {
+        if let Some(value) = value {
+            command.env(name, value);
+        }
+    }
+    command.args(["--norc", "-c", &script]).env("SKILLWIRE", BINARY);
+    command.current_dir(user.home.join("work")).stdout(std::process::Stdio::piped());
+    command.stderr(std::process::Stdio::piped());
+    let completed = finish(command).await.assert_exit(0);
+    assert_eq!(completed.stdout, "[refunds][refunds][review][revoke]", "{}", completed.stderr);
 }
 
 #[tokio::test]

@@ -11,6 +11,8 @@ fn commands(help: &str) -> Vec<&str> {
     let listing = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     listing
         .take_while(|line| !line.is_empty())
+        // A description that continues is indented more.
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
         // `help` prints the same as `--help`.
         .filter(|name| *name != "help")

@@ -14,6 +14,8 @@ mod help;
 mod host;
 #[cfg(feature = "hub")]
 mod hub;
+#[cfg(feature = "add")]
+mod installing;
 mod load;
 mod manifest;
 mod matrix;
@@ -22,6 +24,8 @@ mod pipes;
 mod running;
 #[cfg(feature = "scan")]
 mod scan;
+#[cfg(all(feature = "bridge", feature = "scan"))]
+mod scan_cards;
 mod serve;
 mod server_runs;
 #[cfg(feature = "setup")]

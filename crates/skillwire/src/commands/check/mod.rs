@@ -4,10 +4,13 @@ mod compare;
 pub(super) mod diff;
 mod explain;
 mod fix;
+mod git_ignored;
 mod repeated;
 mod scan;
 mod scanner;
-mod silence;
+mod selection;
+pub(super) mod silence;
+mod statistics;
 pub(super) mod summary;
 
 use std::{
@@ -23,6 +26,7 @@ use self::{
     fix::FixExtent,
     repeated::RepeatedKeys,
     scan::{CheckedFolder, FolderScan, scan_together},
+    selection::Selection,
     summary::CheckSummary,
 };
 use super::Outcome;
@@ -51,10 +55,11 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
         follow_links: args.follow_links,
         ..ReadingArgs::default()
     })?;
+    let selection = Selection::of(args)?;
     let folders: Vec<_> = args
         .paths
         .iter()
-        .map(|path| CheckedFolder::open(path, &reading))
+        .map(|path| CheckedFolder::open(path, &reading, &selection))
         .collect::<Result<_, _>>()?;
     let extent = FixExtent { names: args.fix_names, signed: args.fix_signed };
     if (args.fix_names || args.fix_signed) && !args.fix && !args.diff {
@@ -79,7 +84,12 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     }
     let summary = checked.summary();
     let exit = if summary.errors > 0 { Exit::Findings } else { checked.scan_exit() };
-    match checked.write(args.format(), &summary) {
+    let written = if args.statistics {
+        checked.statistics(args.format())
+    } else {
+        checked.write(args.format(), &summary)
+    };
+    match written {
         // The exit code is right even if the reader closes the pipe before it has read the
         // findings.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(exit),
@@ -167,6 +177,15 @@ impl CheckResult {
     fn write(&self, format: ReportFormat, summary: &CheckSummary) -> std::io::Result<()> {
         match format {
             ReportFormat::Human => self.human(&mut BufWriter::new(prose::stdout()), summary),
+            ReportFormat::Concise => {
+                let mut out = BufWriter::new(prose::stdout());
+                for item in &self.items {
+                    report::concise(&mut out, &item.finding)?;
+                }
+                writeln!(out, "{}", summary.sentence())?;
+                self.scan_human(&mut out)?;
+                out.flush()
+            }
             ReportFormat::Json => report::json(&mut std::io::stdout().lock(), &self.json(summary)),
             ReportFormat::Sarif => {
                 let findings: Vec<_> = self.items.iter().map(|item| &item.finding).collect();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use skillwire_core::{Finding, Level, RelPath, SKILL_FILE};
 use skillwire_source::{DirectorySource, InspectedSkill, ScanResults, SkillSource, scan_each};
 
-use super::silence::SilenceRules;
+use super::{git_ignored, selection::Selection, silence::SilenceRules};
 use crate::{
     failure::Failure,
     report::Silenced,
@@ -22,6 +22,7 @@ pub(super) struct CheckedFolder<'a> {
     alone: bool,
     silences: SilenceRules,
     reading: &'a FolderReading,
+    selection: &'a Selection,
 }
 
 /// The skills and findings of one folder.
@@ -43,11 +44,15 @@ pub(super) struct CheckedPlace {
 }
 
 impl<'a> CheckedFolder<'a> {
-    pub(super) fn open(path: &'a str, reading: &'a FolderReading) -> Result<Self, Failure> {
+    pub(super) fn open(
+        path: &'a str,
+        reading: &'a FolderReading,
+        selection: &'a Selection,
+    ) -> Result<Self, Failure> {
         let argument = around_skill_file(path);
         let root = reading.source(argument)?.canonical_root().to_owned();
         let silences = SilenceRules::beside(&root)?;
-        Ok(Self { argument, root, alone: argument != path, silences, reading })
+        Ok(Self { argument, root, alone: argument != path, silences, reading, selection })
     }
 
     /// Scans the folder and checks every skill in it.
@@ -74,6 +79,11 @@ impl<'a> CheckedFolder<'a> {
             let mut heeded = Vec::with_capacity(findings.len());
             for mut finding in findings {
                 let path = self.path_of(&finding.file);
+                if !self.selection.takes(finding.code)
+                    || path.as_deref().is_some_and(|path| self.excludes(path))
+                {
+                    continue;
+                }
                 if let Some(reason) = self.silences.reason(&finding, path.as_deref()) {
                     silenced.push((finding, reason.to_owned()));
                     continue;
@@ -86,13 +96,23 @@ impl<'a> CheckedFolder<'a> {
             heeded
         };
         let findings = heed(collected.findings);
-        let place = |InspectedSkill { origin, findings, .. }| CheckedPlace {
-            directory: self.path_of(&origin).unwrap_or_else(|| self.root.clone()),
-            origin,
-            findings: heed(findings),
+        let place = |InspectedSkill { origin, mut findings, skill }| {
+            let directory = self.path_of(&origin).unwrap_or_else(|| self.root.clone());
+            if self.excludes(&directory) {
+                return None;
+            }
+            findings.extend(git_ignored::findings(&directory, &origin, skill.as_deref()));
+            Some(CheckedPlace { directory, origin, findings: heed(findings) })
         };
-        let places = collected.skills.into_iter().map(place).collect();
+        let places = collected.skills.into_iter().filter_map(place).collect();
         FolderScan { places, findings, silenced }
+    }
+
+    /// Whether the user or the `skillwire.toml` beside the skills leaves a path out.
+    fn excludes(&self, path: &Path) -> bool {
+        let relative = path.strip_prefix(&self.root).ok().and_then(Path::to_str);
+        self.silences.excludes(path)
+            || relative.is_some_and(|relative| self.selection.excludes(relative))
     }
 
     /// The path of a file that findings call by this name; `None` if it is not in the folder.

@@ -20,10 +20,12 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// Everything that is silenced for one folder.
 #[derive(Default)]
-pub(super) struct SilenceRules {
+pub(in crate::commands) struct SilenceRules {
     /// The folder the file is in, to which patterns are relative.
     base: PathBuf,
     all: Vec<SilenceRule>,
+    /// Paths that are not checked.
+    excluded: PathPatterns,
 }
 
 struct SilenceRule {
@@ -37,10 +39,29 @@ struct SilenceRule {
 struct SilenceFile {
     #[serde(default)]
     silence: Vec<SilenceEntry>,
+    #[serde(default)]
+    check: CheckEntry,
     /// What `skillwire scan` reads.
     #[serde(default)]
     #[expect(dead_code, reason = "another command reads it")]
     scan: toml::Table,
+    /// What `skillwire sync` reads.
+    #[serde(default)]
+    #[expect(dead_code, reason = "another command reads it")]
+    project: toml::Table,
+    #[serde(default)]
+    #[expect(dead_code, reason = "another command reads it")]
+    server: Vec<toml::Table>,
+    #[serde(default)]
+    #[expect(dead_code, reason = "another command reads it")]
+    source: Vec<toml::Table>,
+}
+
+/// Settings of `check` itself.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CheckEntry {
+    exclude: Option<Spanned<Vec<String>>>,
 }
 
 #[derive(Deserialize)]
@@ -65,7 +86,7 @@ impl SilenceRules {
     /// Reads the file that is nearest to a folder: in it, or in one above it.
     ///
     /// The search ends at the root of a repository. A file inside a skill belongs to the skill.
-    pub(super) fn beside(folder: &Path) -> Result<Self, Failure> {
+    pub(in crate::commands) fn beside(folder: &Path) -> Result<Self, Failure> {
         let is_skill = folder.join(SKILL_FILE).exists();
         for base in folder.ancestors().skip(usize::from(is_skill)) {
             let path = base.join(FILE);
@@ -121,11 +142,26 @@ impl SilenceRules {
             let reason = reason.into_inner();
             all.push(SilenceRule { code: known, reason, files: files.transpose()? });
         }
-        Ok(Self { base: base.to_owned(), all })
+        let excluded = file.check.exclude.map(|exclude| {
+            PathPatterns::parse(exclude.get_ref())
+                .map_err(|error| refuse(exclude.span().start, &format!("{error}.")))
+        });
+        let excluded = excluded.transpose()?.unwrap_or_default();
+        Ok(Self { base: base.to_owned(), all, excluded })
+    }
+
+    /// Whether a path is left out of the check.
+    pub(super) fn excludes(&self, path: &Path) -> bool {
+        let relative = path.strip_prefix(&self.base).ok().and_then(Path::to_str);
+        relative.is_some_and(|relative| self.excluded.matches(relative))
     }
 
     /// The author's reason for silencing a finding; `None` if the finding is reported.
-    pub(super) fn reason(&self, finding: &Finding, path: Option<&Path>) -> Option<&str> {
+    pub(in crate::commands) fn reason(
+        &self,
+        finding: &Finding,
+        path: Option<&Path>,
+    ) -> Option<&str> {
         let relative = || path?.strip_prefix(&self.base).ok()?.to_str();
         let fits = |silence: &&SilenceRule| {
             silence.code == finding.code

@@ -57,7 +57,8 @@ fn show(
     }
 }
 
-fn json(event: &Event) -> serde_json::Value {
+/// An event as programs read it.
+pub(crate) fn json(event: &Event) -> serde_json::Value {
     json!({
         "time": humantime::format_rfc3339_millis(event.time).to_string(),
         "label": event.label,

@@ -9,6 +9,7 @@ use std::{
 use serde_json::json;
 use skillwire_core::RelPath;
 use skillwire_host::{ExportedFile, local::is_discovery_place};
+use skillwire_trust::{Origin, ServerLabel, Standing};
 
 use super::{
     Outcome,
@@ -20,6 +21,7 @@ use crate::{
     failure::Failure,
     output::counted,
     prose, report,
+    report::printable,
     session::{self, NamedSkill, card},
     settings::HostSettings,
 };
@@ -28,13 +30,14 @@ use crate::{
 const MARKER: &str = ".skillwire-export.json";
 
 pub(super) fn run(args: &ExportArgs) -> Outcome {
+    if args.all {
+        return run_all(args);
+    }
     let options = session::SessionOptions::about(&args.handle, args.origins);
     session::with(args.json, options, async |session| {
         check_place(session.settings(), &args.dir, args.force)?;
         let named = session.find_now(&args.handle).await?;
-        let marker = RelPath::parse(MARKER)
-            .map_err(|error| Failure::new(Exit::Internal, format!("The marker's path {error}.")))?;
-        let files = session.host().export(&named.listed, &[marker]).await?;
+        let files = session.host().export(&named.listed, &[marker()?]).await?;
         write(&args.dir, &files, &named)?;
         if args.json {
             let copied = json!({
@@ -57,6 +60,56 @@ pub(super) fn run(args: &ExportArgs) -> Outcome {
         }
         Ok(Exit::Ok)
     })
+}
+
+/// Copies every approved skill of a server. Nothing is written before all of them were read.
+fn run_all(args: &ExportArgs) -> Outcome {
+    session::with(args.json, session::SessionOptions::default(), async |session| {
+        check_place(session.settings(), &args.dir, false)?;
+        let label = ServerLabel::parse(&args.handle).map_err(|error| {
+            Failure::usage(format!("The label `{}` {error}.", printable(&args.handle)))
+                .hint("`--all` copies the skills of one server: name its label.")
+        })?;
+        let found = session.discover(Some(&Origin::Server(label.clone()))).await?;
+        let mut approved = Vec::new();
+        for item in found.registry.items() {
+            let standing = session.host().standing_of_known(&item.skill)?;
+            if !matches!(standing, Standing::Approved(_)) {
+                continue;
+            }
+            let named = session.find_now(&item.handle).await?;
+            let path = item.handle.split_once(':').map_or("", |(_, path)| path);
+            let path = RelPath::parse(path).map_err(|error| {
+                let handle = printable(&item.handle);
+                Failure::new(
+                    Exit::Verification,
+                    format!("`{handle}` cannot be copied: its path {error}."),
+                )
+            })?;
+            let files = session.host().export(&named.listed, &[marker()?]).await?;
+            approved.push((path, files, named));
+        }
+        for (path, files, named) in &approved {
+            let dir = path.segments().fold(args.dir.clone(), |dir, name| dir.join(name));
+            write(&dir, files, named)?;
+        }
+        if args.json {
+            let handles: Vec<_> = approved.iter().map(|(_, _, named)| &named.handle).collect();
+            let copied = json!({ "server": label, "directory": args.dir, "skills": handles });
+            report::json(&mut io::stdout().lock(), &copied)?;
+        } else {
+            let count = counted(approved.len(), "approved skill");
+            let dir = args.dir.display();
+            writeln!(prose::stdout(), "Copied {count} of server {label} to `{dir}`.")?;
+        }
+        Ok(Exit::Ok)
+    })
+}
+
+/// The path of the file that says where a copy came from.
+fn marker() -> Result<RelPath, Failure> {
+    RelPath::parse(MARKER)
+        .map_err(|error| Failure::new(Exit::Internal, format!("The marker's path {error}.")))
 }
 
 /// Refuses a folder that is not empty, or, without `force`, one in which agents look for skills.

@@ -13,11 +13,13 @@ use skillwire_host::{
     context::text::{one_line, one_line_within},
 };
 use skillwire_trust::{
-    DecisionChannel, Origin, Reason, Refusal, RegistryItem, Remedy, ServerLabel, SignatureCheck,
-    SkillId, Standing,
+    DecisionChannel, DecisionCheck, Origin, Reason, Refusal, RegistryItem, Remedy, ServerLabel,
+    SignatureCheck, SkillId, Standing,
 };
 
 use super::Outcome;
+#[cfg(feature = "add")]
+use crate::commands::install::listed::InstalledRow;
 use crate::{
     args::ListArgs,
     exit::Exit,
@@ -42,6 +44,9 @@ pub(super) struct ListReport<'a> {
     warnings: &'a [String],
     /// Skills that a server's instructions name and its listing lacks.
     references: Vec<String>,
+    /// Skills that `add` installed, in whatever folder.
+    #[cfg(feature = "add")]
+    installed: Vec<InstalledRow>,
 }
 
 /// How a server offers its skills.
@@ -66,6 +71,9 @@ pub(super) struct SkillRow<'a> {
     /// What is known about its signature, if the user has a rule about that.
     #[serde(skip_serializing_if = "Option::is_none")]
     signature: Option<SignatureCheck>,
+    /// What is known about its server's signed decision, if the user trusts a key for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<DecisionCheck>,
     /// Why a skill cannot be used although its entry can be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Reason>,
@@ -114,9 +122,17 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
             Some(first) if nothing => refusals::exit(first.class()),
             _ => Exit::Ok,
         };
+        #[cfg(feature = "add")]
+        let installed = match &only {
+            None => crate::commands::install::listed::rows(session.settings())?,
+            Some(_) => Vec::new(),
+        };
         if args.json {
             let rows = items.iter().map(|item| row(session.host(), item)).collect();
-            report::json(&mut io::stdout().lock(), &listing(&found, rows))?;
+            let mut listing = listing(&found, rows);
+            #[cfg(feature = "add")]
+            listing.installed.extend(installed);
+            report::json(&mut io::stdout().lock(), &listing)?;
             return Ok(exit);
         }
         let early = early.transpose()?.unwrap_or_default();
@@ -125,11 +141,17 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
         let refused = found.refused.iter().filter(|refusal| !early.refused.contains(refusal));
         let mut out = prose::stdout();
         print(&mut out, &rows, &found.dialects, refused, terminal::width())?;
+        #[cfg(feature = "add")]
+        crate::commands::install::listed::print(&mut out, &installed)?;
+        drop(out);
         report_incomplete(&found)?;
+        #[cfg(feature = "add")]
+        let nothing = nothing && installed.is_empty();
         if nothing && found.incomplete.is_empty() {
             writeln!(
                 prose::stderr(),
-                "There are no skills; `skillwire server add` adds a server."
+                "There are no skills; `skillwire add OWNER/REPO` installs some, `skillwire server add` \
+                 adds a server."
             )?;
         }
         Ok(exit)
@@ -169,7 +191,16 @@ pub(super) fn listing<'a>(found: &'a Discovered, skills: Vec<SkillRow<'a>>) -> L
     let references = references.iter().map(ToString::to_string).collect();
     let refused = refused.iter().map(remedies::worded).collect();
     let incomplete = incomplete.iter().map(remedies::worded).collect();
-    ListReport { servers, skills, refused, incomplete, warnings, references }
+    ListReport {
+        servers,
+        skills,
+        refused,
+        incomplete,
+        warnings,
+        references,
+        #[cfg(feature = "add")]
+        installed: Vec::new(),
+    }
 }
 
 fn origin(label: &str) -> Result<Origin, Refusal> {
@@ -202,6 +233,12 @@ pub(super) fn row<'a>(host: &Host, item: &'a RegistryItem) -> SkillRow<'a> {
             .ok()
             .map(|listed| host.known_signature(listed))
             .filter(|signature| *signature != SignatureCheck::NotAsked),
+        decision: item
+            .skill
+            .certain()
+            .ok()
+            .map(|listed| host.known_decision(listed))
+            .filter(|decision| *decision != DecisionCheck::NotAsked),
         reason,
         shares_name: item.shares_name,
         dynamic: item.skill.integrity().is_dynamic(),

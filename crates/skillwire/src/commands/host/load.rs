@@ -18,7 +18,7 @@ use crate::{
     failure::Failure,
     output::NOTE,
     prose, report,
-    session::{self, Session},
+    session::{self, NamedSkill, Session, with_file_suggestion},
 };
 
 #[derive(Serialize)]
@@ -83,9 +83,11 @@ async fn load(
     // A load without an argument that the skill needs cannot succeed, so the user is not asked.
     named.listed.with_arguments(&arguments)?;
     let approved = session.approved_or_ask(&named).await?;
-    let window = host.load_with(approved, &arguments).await?.window;
+    let server = approved.id().origin.server().cloned();
+    let loading = host.load_with(approved, &arguments);
+    let window = session.noting_wait(server.as_ref(), loading).await?.window;
     notice(window.skill_file());
-    let blocks = blocks(&window, &named.handle, &args.read).await;
+    let blocks = blocks(&window, &named, &args.read).await;
     // The program ends once the text is printed, so the window ends here.
     window.release();
     let blocks = blocks?;
@@ -118,15 +120,16 @@ fn notice(content: &FileContent) {
 
 async fn blocks(
     window: &Window,
-    handle: &str,
+    named: &NamedSkill,
     files: &[String],
 ) -> Result<Vec<TextBlock>, Refusal> {
+    let handle = &named.handle;
     let boundaries = Boundaries::random();
     let text = window.skill_for_model(handle, &boundaries)?.into_string();
     let mut blocks = vec![TextBlock { uri: window.skill_file().uri().to_string(), text }];
     for reference in files {
-        let file =
-            window.read_for_model(reference, FilePart::default(), handle, &boundaries).await?;
+        let file = window.read_for_model(reference, FilePart::default(), handle, &boundaries).await;
+        let file = file.map_err(|refusal| with_file_suggestion(refusal, named, reference))?;
         notice(&file.content);
         blocks
             .push(TextBlock { uri: file.content.uri().to_string(), text: file.text.into_string() });

@@ -6,8 +6,11 @@ use std::{
     path::Path,
 };
 
+use skillwire_client::ServerConfig;
 use skillwire_core::visible::one_line;
-use skillwire_trust::{Approval, ApprovalBinding, LockFile, Reason, RecordStore as _, Refusal};
+use skillwire_trust::{
+    Approval, ApprovalBinding, DecisionChannel, LockFile, Origin, Reason, RecordStore as _, Refusal,
+};
 
 use super::Outcome;
 use crate::{
@@ -16,7 +19,7 @@ use crate::{
     failure::Failure,
     output::{ADDED, REMOVED, WARNING, counted},
     prose, regular_file,
-    settings::HostSettings,
+    settings::{HostSettings, server_address},
 };
 
 /// The largest lock file that is read; ten thousand skills need a fraction of it.
@@ -38,13 +41,30 @@ fn approved(settings: &HostSettings) -> Result<LockFile, Failure> {
             .into());
     }
     let mut lock = LockFile::default();
+    let configured = settings.servers().load().map_err(|error| {
+        Failure::caused(Exit::Usage, error).hint("Nothing was written. Fix or remove that file.")
+    })?;
+    for (label, keys) in configured.trust_keys {
+        lock.trust(label, keys);
+    }
+    let servers = configured.servers;
     for record in records.into_iter().filter(|record| !record.disabled) {
         // An approval of first-seen content is left out: another machine may see other content
-        // first.
+        // first. So is one by a signed decision, which has an end: the key in the lock stands for it.
         let lasting = |approval: &Approval| {
-            !approval.revoked && approval.binding == ApprovalBinding::Manifest
+            !approval.revoked
+                && approval.binding == ApprovalBinding::Manifest
+                && approval.channel != Some(DecisionChannel::Decision)
         };
         if let Some(approval) = record.approval.filter(lasting) {
+            // By the address, users with other labels find the server.
+            if let Origin::Server(label) = &record.id.origin
+                && let Some(config) = servers.get(label)
+                // The command line of a program has paths of this machine.
+                && !matches!(config, ServerConfig::Stdio(_))
+            {
+                lock.set_server(label, server_address(config));
+            }
             lock.insert(&record.id, &approval.content, approval.grants);
         }
     }
@@ -53,13 +73,16 @@ fn approved(settings: &HostSettings) -> Result<LockFile, Failure> {
 
 fn write(lock: &LockFile, file: &Path) -> Outcome {
     let cannot = |error: io::Error| {
-        Failure::usage(format!("`{}` cannot be written.", file.display())).because(error)
+        Failure::usage(format!("`{}` cannot be written.", file.display()))
+            .because(error)
+            .hint("Name a file in a folder that exists and that you can write to.")
     };
     // A new file is written and renamed, so that a full disk leaves the old lock file intact.
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(format!(".new-{}", std::process::id()));
     let new = file.with_file_name(name);
-    let written = fs::write(&new, lock.to_string()).and_then(|()| fs::rename(&new, file));
+    let text = lock.to_string() + &sources(file)?;
+    let written = fs::write(&new, text).and_then(|()| fs::rename(&new, file));
     if let Err(error) = written {
         // The file may not exist. The first error is the one to report.
         let _ = fs::remove_file(&new);
@@ -90,9 +113,14 @@ fn check(approved: &LockFile, file: &Path) -> Outcome {
         differences += 1;
         writeln!(out, "{REMOVED}locked, not approved{REMOVED:#}  {}", one_line(&id.to_string()))?;
     }
-    if differences == 0 && locked != *approved {
+    if differences == 0 && !locked.has_skills_of(approved) {
         differences = 1;
-        writeln!(out, "{WARNING}The locked grants differ from those you gave.{WARNING:#}")?;
+        let what = if locked.trust_keys() == approved.trust_keys() {
+            "The locked grants differ from those you gave."
+        } else {
+            "The locked keys differ from those you trust."
+        };
+        writeln!(out, "{WARNING}{what}{WARNING:#}")?;
     }
     out.flush()?;
     if differences == 0 {
@@ -106,7 +134,38 @@ fn check(approved: &LockFile, file: &Path) -> Outcome {
 /// Reads a lock file; a single invalid part is an error.
 pub(in crate::commands) fn read(file: &Path) -> Result<LockFile, Failure> {
     let text = regular_file::read(file, MAX_LOCK_BYTES).map_err(|error| {
-        Failure::usage(format!("`{}` cannot be read.", file.display())).because(error)
+        Failure::usage(format!("`{}` cannot be read.", file.display()))
+            .because(error)
+            .hint("`skillwire lock` writes what is approved into a lock file; `--file FILE` names another.")
     })?;
-    LockFile::parse(&text).map_err(|error| Failure::usage(format!("`{}` {error}.", file.display())))
+    let lock = LockFile::parse(&text)
+        .map_err(|error| Failure::usage(format!("`{}` {error}.", file.display())))?;
+    if lock.servers().next().is_none() {
+        return Ok(lock);
+    }
+    // Labels are each user's own; a server is the same if its address is.
+    let configured = HostSettings::resolve()?.servers().load()?.servers;
+    let own = |address: &str| {
+        let same = |(_, config): &(_, &_)| server_address(config) == address;
+        configured.iter().find(same).map(|(label, _)| label.clone())
+    };
+    let is_taken = |label: &str| configured.keys().any(|known| known.as_str() == label);
+    Ok(lock.relabelled(own, is_taken))
+}
+
+/// The skills of sources that the file pins, which stay as they are.
+#[cfg(feature = "add")]
+fn sources(file: &Path) -> Result<String, Failure> {
+    match regular_file::read(file, MAX_LOCK_BYTES) {
+        Ok(text) => skillwire_install::ProjectLock::parse(&text)
+            .map(|lock| lock.to_string())
+            .map_err(|error| Failure::usage(format!("`{}` {error}.", file.display()))),
+        Err(_) => Ok(String::new()),
+    }
+}
+
+#[cfg(not(feature = "add"))]
+#[expect(clippy::unnecessary_wraps, reason = "the other build may fail")]
+fn sources(_: &Path) -> Result<String, Failure> {
+    Ok(String::new())
 }

@@ -1,13 +1,15 @@
 //! Using skills of servers and of folders on this machine.
 
 mod approve;
-mod audit;
+pub(crate) mod audit;
 mod browse;
 mod export;
 mod list;
 mod load;
 pub(super) mod lock;
 mod prompt;
+#[cfg(feature = "review")]
+mod review;
 #[cfg(feature = "search")]
 mod search;
 mod server;
@@ -15,7 +17,7 @@ mod show;
 mod skill_arguments;
 mod standing;
 mod verify;
-mod windows;
+pub(crate) mod windows;
 
 use super::{Outcome, output_folder};
 use crate::args::HostCommand;
@@ -36,6 +38,8 @@ pub(super) fn run(command: &HostCommand) -> Outcome {
         HostCommand::Search(args) => search::run(args),
         HostCommand::Show(args) => show::run(args),
         HostCommand::Approve(args) => approve::run(args),
+        #[cfg(feature = "review")]
+        HostCommand::Review(args) => review::run(args),
         HostCommand::Revoke(args) => standing::revoke(args),
         HostCommand::Enable(args) => standing::set_enabled(args, true),
         HostCommand::Disable(args) => standing::set_enabled(args, false),
@@ -46,7 +50,7 @@ pub(super) fn run(command: &HostCommand) -> Outcome {
         HostCommand::Audit(args) => audit::run(args),
         HostCommand::Windows(args) => windows::run(args),
         HostCommand::Export(args) => export::run(args),
-        #[cfg(not(feature = "search"))]
+        #[cfg(not(all(feature = "review", feature = "search")))]
         missing => unreachable!("{missing:?} was refused, as it is not built in"),
     }
 }

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write as _};
 
-use skillwire_host::context::catalogue::{CatalogueItem, CatalogueOptions, Format, render};
+use skillwire_host::context::catalogue::{
+    CatalogueFormat, CatalogueItem, CatalogueOptions, render,
+};
 use skillwire_trust::Standing;
 
 use super::Outcome;
@@ -34,9 +36,9 @@ pub(super) fn run(args: &PromptArgs) -> Outcome {
         }
         let options = CatalogueOptions {
             format: match args.format {
-                PromptFormat::Xml => Format::Xml,
-                PromptFormat::Md => Format::Markdown,
-                PromptFormat::Json => Format::Json,
+                PromptFormat::Xml => CatalogueFormat::Xml,
+                PromptFormat::Md => CatalogueFormat::Markdown,
+                PromptFormat::Json => CatalogueFormat::Json,
             },
             budget: args.budget,
             ..CatalogueOptions::default()

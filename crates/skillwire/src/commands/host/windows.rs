@@ -26,14 +26,19 @@ const RECENT: Duration = Duration::from_hours(24);
 
 /// A skill that was loaded and not released since.
 #[derive(Debug, PartialEq, Serialize)]
-struct OpenWindows {
-    skill: String,
-    content: Option<Digest>,
+pub(crate) struct OpenWindows {
+    #[serde(rename = "skill", serialize_with = "as_id")]
+    pub(crate) id: SkillId,
+    pub(crate) content: Option<Digest>,
     /// How many windows on it are open.
-    windows: usize,
+    pub(crate) windows: usize,
     /// When it was loaded last.
     #[serde(serialize_with = "as_text")]
-    since: SystemTime,
+    pub(crate) since: SystemTime,
+}
+
+fn as_id<S: serde::Serializer>(id: &SkillId, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(id)
 }
 
 fn as_text<S: serde::Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
@@ -59,9 +64,9 @@ pub(super) fn run(args: &WindowsArgs) -> Outcome {
         return Ok(Exit::Ok);
     }
     let mut out = prose::stdout();
-    for OpenWindows { skill, windows, since, .. } in &open {
+    for OpenWindows { id, windows, since, .. } in &open {
         let since = humantime::format_rfc3339_seconds(*since);
-        let skill = one_line(skill);
+        let skill = one_line(&id.to_string());
         let windows = counted(*windows, "window");
         writeln!(out, "{STRONG}{skill}{STRONG:#}  {windows}  {FAINT}since {since}{FAINT:#}")?;
     }
@@ -73,6 +78,17 @@ pub(super) fn run(args: &WindowsArgs) -> Outcome {
         )?;
     }
     Ok(Exit::Ok)
+}
+
+/// The windows that the log says are open on skills that were loaded recently, the latest first.
+#[cfg(feature = "page")]
+pub(crate) fn open_windows(
+    events: impl Iterator<Item = Event>,
+    now: SystemTime,
+) -> Vec<OpenWindows> {
+    let mut open = LoadedSkills::default();
+    events.for_each(|event| open.add(event));
+    open.since(now.checked_sub(RECENT))
 }
 
 /// The windows that the log says are open, by skill and content.
@@ -90,8 +106,8 @@ impl LoadedSkills {
         let key = (skill, content.map(|content| content.to_string()));
         match action {
             Action::Load => {
-                let skill = key.0.to_string();
-                let none = OpenWindows { skill, content, windows: 0, since: time };
+                let id = key.0.clone();
+                let none = OpenWindows { id, content, windows: 0, since: time };
                 let open = self.0.entry(key).or_insert(none);
                 open.windows += 1;
                 open.since = time;
@@ -156,8 +172,9 @@ mod tests {
             open.add(event(name, action, decision, if name == "d" { 9 } else { 1 }));
         }
         let open = open.since(None);
-        let shown: Vec<_> = open.iter().map(|open| (open.skill.as_str(), open.windows)).collect();
-        assert_eq!(shown, [("acme:skill://d/SKILL.md", 1), ("acme:skill://a/SKILL.md", 1)]);
+        let shown: Vec<_> = open.iter().map(|open| (open.id.to_string(), open.windows)).collect();
+        let expected = ["acme:skill://d/SKILL.md", "acme:skill://a/SKILL.md"];
+        assert_eq!(shown, expected.map(|skill| (skill.to_owned(), 1)));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
 use serde::{Serialize, de::DeserializeOwned};
 use skillwire_client::{Limits, RestClient, ServerUrl};
 use skillwire_hub_server::{
-    HubIdentity, LocalApi,
+    LocalApi,
     api::{Compared, Page, Problem},
 };
 use skillwire_hub_store::HubStore;
@@ -83,8 +83,8 @@ impl HubClient {
     async fn local(folder: &str) -> Result<Self, Failure> {
         let file = HubFile::read(folder.as_ref())?;
         let store = open_store(&file).await?;
-        let identity = HubIdentity::new(&file.name, &file.audience);
-        Ok(Self { api: Api::Local(LocalApi::new(store, identity)), place: folder.to_owned() })
+        let api = LocalApi::new(store, file.identity());
+        Ok(Self { api: Api::Local(api), place: folder.to_owned() })
     }
 
     pub(super) fn place(&self) -> &str {

@@ -5,7 +5,7 @@ use std::{io::Write as _, path::Path, sync::Arc};
 use bytes::Bytes;
 use serde_json::json;
 use skillwire_core::{RelPath, skill_file};
-use skillwire_git::{GitOptions, GitRef, GitRepository, GitUrl};
+use skillwire_git::GitUrl;
 use skillwire_source::{SkillSource, scan_all};
 
 use super::{
@@ -14,13 +14,13 @@ use super::{
 };
 use crate::{
     args::{HubImportArgs, ReadingArgs},
-    commands::Outcome,
+    commands::{Outcome, install::repository},
     exit::Exit,
     failure::Failure,
     output::counted,
     prose, report,
     report::printable,
-    settings::{FolderReading, unavailable, variable},
+    settings::{FolderReading, unavailable},
     terminal,
 };
 
@@ -73,7 +73,14 @@ async fn publish_all(
     let mut results = Vec::new();
     let mut refused = 0_usize;
     for skill in skills {
-        match skill.send(hub, wish, args.dry_run).await {
+        let sent = match &skill.alarm {
+            Some(alarm) if !args.despite_findings => {
+                Err(Failure::new(Exit::Findings, format!("The scanner found {alarm}"))
+                    .hint("Look at the skill, then add `--despite-findings` to publish it."))
+            }
+            _ => skill.send(hub, wish, args.dry_run).await,
+        };
+        match sent {
             Ok(answer) => {
                 let published = &answer.value;
                 if !args.target.json {
@@ -133,24 +140,13 @@ fn of_folder(folder: &str) -> Result<Vec<PackedSkill>, Failure> {
 }
 
 async fn of_repository(url: &GitUrl, reference: Option<&str>) -> Result<FoundSkills, Failure> {
-    let reference = match reference {
-        None => GitRef::head(),
-        Some(text) => GitRef::parse(text).map_err(|error| {
-            Failure::usage(format!("`--ref {text}` cannot be used: it {error}."))
-        })?,
-    };
-    let failed =
-        |error| Failure::new(Exit::Unreachable, format!("{url} cannot be read.")).because(error);
-    let mut options = GitOptions::default().local(true).user_configuration(true);
-    for name in ["PATH", "HOME", "SSH_AUTH_SOCK", "XDG_CONFIG_HOME"] {
-        if let Some(value) = variable(name) {
-            options = options.variable(name, value);
-        }
-    }
-    let repository = GitRepository::fetch(url, &reference, options).await.map_err(failed)?;
+    let repository = repository::fetch(url.as_str(), reference).await?;
     let mut skills = Vec::new();
     for folder in repository.skill_folders() {
-        let files = repository.read_skill(&folder).await.map_err(failed)?;
+        let files = repository
+            .read_skill(&folder)
+            .await
+            .map_err(|error| repository::failure(url.as_str(), &folder, error))?;
         skills.push(packed(&folder, &files)?);
     }
     Ok(FoundSkills { skills, revision: Some(repository.commit().to_string()) })

@@ -5,16 +5,23 @@ mod client;
 mod fetched;
 mod import;
 mod init;
+mod keys;
 pub(super) mod login;
 mod namespaces;
 mod operate;
+#[cfg(feature = "policy")]
+mod policy;
 pub(super) mod publish;
 mod read;
+mod reload;
+mod scanned;
 mod serve;
 mod tokens;
 
 use super::Outcome;
-use crate::args::{HubCommand, HubNamespaceCommand, HubTokenCommand};
+use crate::args::{
+    HubCommand, HubKeyCommand, HubNamespaceCommand, HubPolicyCommand, HubTokenCommand,
+};
 
 pub(super) fn run(command: &HubCommand) -> Outcome {
     use skillwire_hub::Transition;
@@ -39,6 +46,16 @@ pub(super) fn run(command: &HubCommand) -> Outcome {
         HubCommand::Namespace(HubNamespaceCommand::List(args)) => namespaces::list(args),
         HubCommand::Namespace(HubNamespaceCommand::Grant(args)) => namespaces::grant(args),
         HubCommand::Namespace(HubNamespaceCommand::Trust(args)) => namespaces::trust(args),
+        HubCommand::Namespace(HubNamespaceCommand::Change(args)) => namespaces::change(args),
+        HubCommand::Namespace(HubNamespaceCommand::Publishers(args)) => {
+            namespaces::publishers(args)
+        }
+        HubCommand::Namespace(HubNamespaceCommand::Distrust(args)) => namespaces::distrust(args),
+        HubCommand::Key(HubKeyCommand::New(args)) => keys::create(args, false),
+        HubCommand::Key(HubKeyCommand::Rotate(args)) => keys::create(args, true),
+        HubCommand::Key(HubKeyCommand::List(args)) => keys::list(args),
+        HubCommand::Key(HubKeyCommand::Retire(args)) => keys::retire(args),
+        HubCommand::Policy(command) => policy(command),
         HubCommand::Audit(args) => read::audit(args),
         HubCommand::Gc(args) => operate::collect(args),
         HubCommand::Backup(args) => operate::backup(args),
@@ -47,4 +64,19 @@ pub(super) fn run(command: &HubCommand) -> Outcome {
         HubCommand::Migrate(args) => operate::migrate(args),
         HubCommand::Import(args) => import::run(args),
     }
+}
+
+#[cfg(feature = "policy")]
+fn policy(command: &HubPolicyCommand) -> Outcome {
+    match command {
+        HubPolicyCommand::Schema => policy::schema(),
+        HubPolicyCommand::Check(args) => policy::check(args),
+        HubPolicyCommand::Test(args) => policy::test(args),
+        HubPolicyCommand::Explain(args) => policy::explain(args),
+    }
+}
+
+#[cfg(not(feature = "policy"))]
+fn policy(_: &HubPolicyCommand) -> Outcome {
+    unreachable!("it was refused, as it is not built in")
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, io::Write as _};
 
 use http::Method;
 use skillwire_hub_server::api::{
-    GrantInfo, NamespaceInfo, NewNamespace, NewPublisher, PublisherInfo,
+    GrantInfo, NamespaceInfo, NamespaceSettings, NewNamespace, NewPublisher, PublisherInfo,
 };
 
 use super::{
@@ -13,7 +13,9 @@ use super::{
 };
 use crate::{
     args::{
-        HubNamespaceGrantArgs, HubNamespaceListArgs, HubNamespaceNewArgs, HubNamespaceTrustArgs,
+        HubNamespaceChangeArgs, HubNamespaceChanges, HubNamespaceDistrustArgs,
+        HubNamespaceGrantArgs, HubNamespaceListArgs, HubNamespaceNewArgs,
+        HubNamespacePublishersArgs, HubNamespaceTrustArgs,
     },
     commands::Outcome,
     exit::Exit,
@@ -81,6 +83,63 @@ pub(super) fn grant(args: &HubNamespaceGrantArgs) -> Outcome {
             report::json(&mut std::io::stdout().lock(), &changed.json)?;
         } else {
             show(&changed.value)?;
+        }
+        Ok(Exit::Ok)
+    })
+}
+
+pub(super) fn change(args: &HubNamespaceChangeArgs) -> Outcome {
+    with_hub(&args.target, async |hub| {
+        let path = format!("/namespaces/{}", segment(&args.namespace)?);
+        let HubNamespaceChanges { protected, review, max_skills, max_versions, max_bytes } =
+            args.changes;
+        let wish = NamespaceSettings { protected, review, max_skills, max_versions, max_bytes };
+        let changed: Answer<NamespaceInfo> = hub.send_json(Method::PATCH, &path, &wish).await?;
+        if args.target.json {
+            report::json(&mut std::io::stdout().lock(), &changed.json)?;
+        } else {
+            show(&changed.value)?;
+        }
+        Ok(Exit::Ok)
+    })
+}
+
+pub(super) fn publishers(args: &HubNamespacePublishersArgs) -> Outcome {
+    with_hub(&args.target, async |hub| {
+        let path = format!("/namespaces/{}/publishers", segment(&args.namespace)?);
+        let publishers: Vec<PublisherInfo> = hub.list(&path, 100_000).await?;
+        if args.target.json {
+            report::json(&mut std::io::stdout().lock(), &publishers)?;
+            return Ok(Exit::Ok);
+        }
+        for publisher in &publishers {
+            let claims = publisher.claims.iter().map(|(name, value)| format!("{name}={value}"));
+            let claims = claims.collect::<Vec<_>>().join(" ");
+            let line = format!("{}  {claims}  as {}", publisher.issuer, publisher.subject);
+            writeln!(prose::stdout(), "{STRONG}{}{STRONG:#}  {}", publisher.id, printable(&line))?;
+        }
+        if publishers.is_empty() {
+            writeln!(prose::stderr(), "`{}` trusts no workflow.", args.namespace)?;
+        }
+        Ok(Exit::Ok)
+    })
+}
+
+pub(super) fn distrust(args: &HubNamespaceDistrustArgs) -> Outcome {
+    with_hub(&args.target, async |hub| {
+        let path = format!("/namespaces/{}/publishers/{}", segment(&args.namespace)?, args.id);
+        let empty: &[(http::HeaderName, http::HeaderValue)] = &[];
+        hub.send::<()>(Method::DELETE, &path, empty, bytes::Bytes::new()).await?;
+        if args.target.json {
+            let done = serde_json::json!({"id": args.id, "trusted": false});
+            report::json(&mut std::io::stdout().lock(), &done)?;
+        } else {
+            writeln!(
+                prose::stdout(),
+                "`{}` no longer trusts workflow {}.",
+                args.namespace,
+                args.id
+            )?;
         }
         Ok(Exit::Ok)
     })

@@ -5,6 +5,7 @@ use std::{io::Write as _, sync::Arc};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
+use serde_json::Value;
 use skillwire_archive::{ArchiveFormat, pack};
 use skillwire_core::{ContentId, Digest, RelPath};
 use skillwire_hub_server::api::{Published, VersionDiff};
@@ -13,6 +14,7 @@ use skillwire_source::{Skill, SkillContent};
 use super::{
     client::{Answer, HubClient, with_hub},
     read::show_diff,
+    scanned,
 };
 use crate::{
     args::{PublishArgs, ReadingArgs},
@@ -28,6 +30,8 @@ use crate::{
 pub(super) struct PackedSkill {
     pub(super) name: String,
     pub(super) content: ContentId,
+    /// What the scanner has against it.
+    pub(super) alarm: Option<String>,
     archive: Bytes,
     digest: Digest,
 }
@@ -43,11 +47,12 @@ pub(super) struct Wish<'a> {
 
 pub(in crate::commands) fn run(args: &PublishArgs) -> Outcome {
     let skill = one_skill::read(&args.path, &ReadingArgs::default())?;
+    let findings = scanned::before_publishing(args)?;
     let packed = PackedSkill::of(&skill)?;
     let wish =
         Wish { namespace: &args.namespace, version: args.version.as_deref(), ..Wish::default() };
     with_hub(&args.target, async |hub| {
-        let planned = packed.send(hub, &wish, true).await?;
+        let planned = with_findings(packed.send(hub, &wish, true).await?, findings.as_ref());
         // If the same bytes are there, the second request would change nothing.
         if args.dry_run || planned.value.existing {
             return show(&planned, args.target.json);
@@ -73,8 +78,17 @@ pub(in crate::commands) fn run(args: &PublishArgs) -> Outcome {
             }
         }
         let published = packed.send(hub, &wish, false).await?;
+        let published = with_findings(published, findings.as_ref());
         show(&published, args.target.json)
     })
+}
+
+/// Adds what the scanner found to the hub's answer.
+fn with_findings(mut answer: Answer<Published>, findings: Option<&Value>) -> Answer<Published> {
+    if let (Some(findings), Some(members)) = (findings, answer.json.as_object_mut()) {
+        members.insert("findings".to_owned(), findings.clone());
+    }
+    answer
 }
 
 impl PackedSkill {
@@ -97,7 +111,8 @@ impl PackedSkill {
             Failure::new(Exit::Findings, format!("The skill `{name}` {error}."))
         })?;
         let digest = Digest::of(&archive);
-        Ok(Self { name: name.to_owned(), content, archive: archive.into(), digest })
+        let alarm = scanned::alarm(files);
+        Ok(Self { name: name.to_owned(), content, alarm, archive: archive.into(), digest })
     }
 
     /// Sends the skill to a hub, or asks what sending it would do.

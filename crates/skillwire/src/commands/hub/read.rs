@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use skillwire_hub_server::api::{AuditEvent, SkillInfo, VersionDiff, VersionInfo};
+use skillwire_hub_server::api::{AuditCheck, AuditEvent, SkillInfo, VersionDiff, VersionInfo};
 
 use super::{
     client::with_hub,
@@ -142,11 +142,17 @@ pub(super) fn show_diff(out: &mut impl Write, diff: &VersionDiff) -> std::io::Re
 }
 
 pub(super) fn audit(args: &HubAuditArgs) -> Outcome {
+    if args.verify {
+        return verify_audit(args);
+    }
     with_hub(&args.target, async |hub| {
         let filters = [
             ("content", args.content.as_deref()),
             ("target", args.skill.as_deref()),
             ("actor", args.actor.as_deref()),
+            ("action", args.action.as_deref()),
+            ("since", args.since.as_deref()),
+            ("until", args.until.as_deref()),
         ];
         let given = filters
             .iter()
@@ -165,5 +171,21 @@ pub(super) fn audit(args: &HubAuditArgs) -> Outcome {
             writeln!(out, "{}", printable(line.trim_end()))?;
         }
         Ok(Exit::Ok)
+    })
+}
+
+fn verify_audit(args: &HubAuditArgs) -> Outcome {
+    with_hub(&args.target, async |hub| {
+        let checked = hub.get::<AuditCheck>("/audit/check").await?;
+        let AuditCheck { events, broken_at } = checked.value;
+        if args.target.json {
+            report::json(&mut std::io::stdout().lock(), &checked.json)?;
+        } else if let Some(number) = broken_at {
+            let kept = format!("{events} events hold; event {number} was changed or is missing.");
+            writeln!(prose::stderr(), "The log is broken: {kept}")?;
+        } else {
+            writeln!(prose::stdout(), "The log is whole: {events} events.")?;
+        }
+        Ok(if broken_at.is_none() { Exit::Ok } else { Exit::Verification })
     })
 }

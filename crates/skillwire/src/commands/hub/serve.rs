@@ -2,14 +2,15 @@
 
 use std::{io::Write as _, num::NonZero, sync::Arc, time::Duration};
 
-use skillwire_hub_server::{HubIdentity, ServingOptions};
+use skillwire_hub_server::ServingOptions;
+use skillwire_hub_store::HubStore;
 use skillwire_server::{
     Config, ServerIdentity,
     http::{self, AccessRules, ConnectionLimits, HttpOptions, Workers},
 };
 use tokio::net::TcpListener;
 
-use super::client::open_store;
+use super::{client::store_failure, reload::Reloaded};
 use crate::{
     args::{HttpAddress, HubServeArgs, LogFormat},
     commands::{Outcome, serve::signals},
@@ -41,7 +42,7 @@ pub(super) fn run(args: &HubServeArgs) -> Outcome {
 }
 
 async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
-    let (mut stop, _reload) = signals::listen()?;
+    let (mut stop, mut reload) = signals::listen()?;
     let address = address(args, file)?;
     let cannot = |error: std::io::Error| {
         Failure::usage(format!("{address} cannot be listened on."))
@@ -50,9 +51,13 @@ async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
     };
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
-    let store = open_store(file).await?;
-    let identity = HubIdentity::new(&file.name, &file.audience);
-    let started = skillwire_hub_server::start(store.clone(), identity, options(args, file)?);
+    let store = HubStore::open(file.replica_store()?).await.map_err(store_failure)?;
+    let reloaded = Reloaded::read(file)?;
+    let options = options(args, file)?
+        .access(reloaded.access.clone())
+        .signer(reloaded.signer.clone())
+        .url(file.url.clone());
+    let started = skillwire_hub_server::start(store.clone(), file.identity(), options);
     let (service, following) = tokio::select! {
         started = started => started.map_err(|error| Failure::caused(Exit::Internal, error))?,
         () = stop.requested() => return Ok(Exit::Ok),
@@ -74,9 +79,15 @@ async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
         // The hub also runs if standard error is closed.
         let _ = writeln!(std::io::stderr(), "listening on http://{address}/mcp");
     }
-    http::run(listener, service, workers, ConnectionLimits::default(), stop.requested()).await;
+    let followed = service.clone();
+    let follow = reloaded.follow(&args.dir, &followed, &mut reload);
+    let run = http::run(listener, service, workers, ConnectionLimits::default(), stop.requested());
+    tokio::select! {
+        () = run => {}
+        () = follow => {}
+    }
     tracing::info!("stopping");
-    drop(following);
+    following.stop().await;
     store.close().await;
     Ok(Exit::Ok)
 }
@@ -101,7 +112,8 @@ fn options(args: &HubServeArgs, file: &HubFile) -> Result<ServingOptions, Failur
     let config = Config::default().identity(identity).skill_tools(true).ttl_ms(TTL_MS);
     let mut options = ServingOptions::default()
         .config(config)
-        .http(HttpOptions::default().access(access).metrics(true));
+        .http(HttpOptions::default().access(access).metrics(true))
+        .reads(file.recorded_reads()?);
     if let Some(limit) = file.stale_limit()? {
         options = options.stale_limit(limit);
     }

@@ -20,6 +20,7 @@ use super::Outcome;
 use crate::{
     args::{ScanArgs, SeverityArg},
     failure::Failure,
+    report::printable,
 };
 
 /// The most bytes of a file of rules.
@@ -88,6 +89,16 @@ pub(crate) fn scan_paths(paths: &[String]) -> Result<ScanOutput<'static>, Failur
         skills.extend(scanner.folder(path)?);
     }
     Ok(ScanOutput { skills, rules, since: None })
+}
+
+/// The worst finding of some files, if it has this severity or a worse one, as a sentence.
+pub(crate) fn worst(files: &SkillFiles, severity: Severity) -> Option<String> {
+    let rules = RuleSet::built_in();
+    let report = ScanCache::open(false, rules).get_or(files, || scan(files, rules));
+    let worst = report.at_least(severity).next()?;
+    let place = worst.line().map_or_else(String::new, |line| format!(":{line}"));
+    let (severity, rule, title) = (worst.severity, &worst.rule, &worst.title);
+    Some(format!("{severity}[{rule}] in {}{place}. {title}", printable(worst.file())))
 }
 
 /// What scans skills with one set of rules.

@@ -105,6 +105,7 @@ impl ScanOutput<'_> {
     ) -> io::Result<()> {
         match format {
             ReportFormat::Human => self.human(&mut BufWriter::new(prose::stdout()), show, ledger),
+            ReportFormat::Concise => self.concise(&mut BufWriter::new(prose::stdout()), show),
             ReportFormat::Json => report::json(&mut io::stdout().lock(), &self.json()),
             ReportFormat::Sarif => {
                 let log = report::sarif_log(&self.sarif_rules(), &self.sarif_results());
@@ -276,6 +277,22 @@ impl ScanOutput<'_> {
                 let ask = self.rules.rule(&finding.rule).map_or("", |rule| &rule.ask);
                 let message = format!("{} {ask}", finding.title);
                 report::github_lines(out, level, &file, lines, &finding.rule, &message)?;
+            }
+        }
+        out.flush()
+    }
+}
+
+impl ScanOutput<'_> {
+    /// One line for each finding.
+    fn concise(&self, out: &mut impl Write, show: Severity) -> io::Result<()> {
+        for skill in &self.skills {
+            for finding in skill.report.at_least(show) {
+                let file = printable(&place(&skill.name, finding.file()));
+                let line = finding.evidence.first().and_then(|it| it.line);
+                let line = line.map_or(String::new(), |line| format!("{line}:"));
+                let severity = finding.severity.as_str();
+                writeln!(out, "{file}:{line} {severity}[{}]: {}", finding.rule, finding.title)?;
             }
         }
         out.flush()

@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
-use skillwire_scan::{RuleSet, Severity, SkillFiles, UnseenReason, scan};
+use skillwire_scan::{Severity, SkillFiles, UnseenReason};
 use skillwire_source::{
     ChangeCallback, FileTree, Finding, InspectedSkill, ScanRequest, SkillContent, SkillLookup,
     SkillSource, SourceChange, SourceUnavailable, UriTemplate,
 };
 
-use crate::{commands::scan::ScanCache, report::printable};
+use crate::{commands::scan::worst, report::printable};
 
 /// A source without the skills that have a finding of some severity or worse.
 ///
@@ -51,12 +51,7 @@ impl<S: SkillSource> RefusingSource<S> {
         if !files.is_complete() {
             return Some("not all of its files could be scanned.".to_owned());
         }
-        let rules = RuleSet::built_in();
-        let report = ScanCache::open(false, rules).get_or(&files, || scan(&files, rules));
-        let worst = report.at_least(self.refused).next()?;
-        let place = worst.line().map_or_else(String::new, |line| format!(":{line}"));
-        let (severity, rule, title) = (worst.severity, &worst.rule, &worst.title);
-        Some(format!("{severity}[{rule}] in {}{place}. {title}", printable(worst.file())))
+        worst(&files, self.refused)
     }
 }
 

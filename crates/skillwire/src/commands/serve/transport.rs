@@ -2,6 +2,10 @@
 
 use std::{io::Write, net::SocketAddr, num::NonZero, sync::Arc};
 
+#[cfg(feature = "page")]
+use skillwire_catalog::ViewId;
+#[cfg(feature = "page")]
+use skillwire_page::{Page, PageHosts, PageOptions};
 use skillwire_server::{
     Skills, SkillsBuilder,
     http::{
@@ -10,6 +14,8 @@ use skillwire_server::{
     },
     stdio,
 };
+#[cfg(feature = "page")]
+use skillwire_source::PathPatterns;
 use skillwire_source::ScanRequest;
 use tokio::net::TcpListener;
 
@@ -21,6 +27,8 @@ use super::{
     signals::{ReloadSignal, StopSignal},
     summary::ClientSetup,
 };
+#[cfg(feature = "page")]
+use crate::page::{catalog::CatalogPage, served::ServiceWithPage};
 use crate::{
     commands::Outcome,
     exit::Exit,
@@ -36,6 +44,16 @@ pub(super) struct HttpEndpoint {
     tokens: Option<TokenFile>,
     url: String,
     address: SocketAddr,
+    /// What visitors see at `/`; nothing without a page.
+    #[cfg(feature = "page")]
+    visible: Option<VisibleSkills>,
+}
+
+/// What visitors of the page see.
+#[cfg(feature = "page")]
+enum VisibleSkills {
+    All,
+    Matching(PathPatterns),
 }
 
 impl HttpEndpoint {
@@ -44,8 +62,15 @@ impl HttpEndpoint {
         settings: HttpSettings,
         mut skills: SkillsBuilder,
     ) -> Result<(Self, SkillsBuilder), Failure> {
-        let HttpSettings { address, access, tokens, metrics, public, url, host, issuers } =
+        let HttpSettings { address, access, tokens, metrics, page, public, url, host, issuers } =
             settings;
+        #[cfg(feature = "page")]
+        let visible = page.then(|| match &public {
+            Some(public) if tokens.is_some() => VisibleSkills::Matching(public.clone()),
+            _ => VisibleSkills::All,
+        });
+        #[cfg(not(feature = "page"))]
+        let _ = page;
         if let Some(file) = &tokens {
             skills = skills.tokens(file.read()?);
         }
@@ -65,7 +90,16 @@ impl HttpEndpoint {
             options = options.protected(ProtectedResource::new(issuers).url(url.clone()));
         }
         let url = url.unwrap_or_else(|| reachable_url(address, host.as_deref()));
-        Ok((Self { listener, options, tokens, url, address }, skills))
+        let endpoint = Self {
+            listener,
+            options,
+            tokens,
+            url,
+            address,
+            #[cfg(feature = "page")]
+            visible,
+        };
+        Ok((endpoint, skills))
     }
 
     /// Warns of settings that let other people learn the tokens.
@@ -83,6 +117,24 @@ impl HttpEndpoint {
                 "Other users of this machine can read the tokens in `{path}`. Run `chmod 600` on it."
             );
         }
+    }
+}
+
+#[cfg(feature = "page")]
+impl HttpEndpoint {
+    /// Makes the page of the server, if it has one.
+    fn page(&self, skills: &Skills) -> Option<Page<CatalogPage>> {
+        let engine = skills.engine();
+        let view = match self.visible.as_ref()? {
+            VisibleSkills::All => ViewId::EVERYTHING,
+            VisibleSkills::Matching(patterns) => engine.catalog().restrict(patterns.clone()),
+        };
+        let identity = &engine.config().identity;
+        let name = identity.title.clone().unwrap_or_else(|| identity.name.clone());
+        let provider = CatalogPage::new(Arc::clone(engine.catalog()), view, name, self.url.clone());
+        let access = &self.options.access;
+        let hosts = PageHosts::named(access.hosts.iter().cloned(), access.any_host);
+        Some(Page::new(Arc::new(provider), PageOptions::new(hosts, "skillwire")))
     }
 }
 
@@ -135,8 +187,12 @@ pub(super) async fn serve_http(
     endpoint: HttpEndpoint,
 ) -> Outcome {
     endpoint.warn_of_open_tokens();
+    #[cfg(feature = "page")]
+    let page = endpoint.page(skills);
     let HttpEndpoint { listener, options, tokens, url, .. } = endpoint;
     let service = skills.http_service(options);
+    #[cfg(feature = "page")]
+    let service = ServiceWithPage::new(service, page);
     // The server accepts connections at once. Their requests wait for the first snapshot.
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let count = std::thread::available_parallelism().map_or(1, NonZero::get);

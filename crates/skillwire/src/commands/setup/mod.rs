@@ -101,10 +101,11 @@ fn choose(
         };
         return Ok(agents().iter().filter(wanted).collect());
     }
-    named.iter().map(|name| find(name)).collect()
+    named.iter().map(|name| find_agent(name)).collect()
 }
 
-fn find(name: &str) -> Result<&'static Agent, Failure> {
+/// Finds an agent by the name that the user typed.
+pub(super) fn find_agent(name: &str) -> Result<&'static Agent, Failure> {
     let fits = |agent: &&Agent| agent.id() == name || agent.name().eq_ignore_ascii_case(name);
     agents().iter().find(fits).ok_or_else(|| {
         let failure = Failure::new(Exit::NotFound, format!("There is no agent `{name}` here."));

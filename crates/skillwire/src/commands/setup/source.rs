@@ -67,6 +67,7 @@ fn empty() -> ServerAddArgs {
         bearer_token_file: None,
         env: Vec::new(),
         legacy_discovery: false,
+        trust_key: Vec::new(),
         no_connect: false,
         must_connect: false,
         kind: crate::args::ServerKind::Mcp,

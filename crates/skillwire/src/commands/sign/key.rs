@@ -1,7 +1,7 @@
 //! `skillwire key new`: makes a key to sign skills with.
 
 use std::{
-    fs::{self, DirBuilder, OpenOptions},
+    fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
@@ -10,7 +10,11 @@ use serde_json::json;
 use skillwire_attest::SigningKey;
 
 use crate::{
-    args::KeyNewArgs, commands::Outcome, exit::Exit, failure::Failure, prose, report,
+    args::KeyNewArgs,
+    commands::{Outcome, private_file},
+    exit::Exit,
+    failure::Failure,
+    prose, report,
     settings::signing_key_file,
 };
 
@@ -32,12 +36,12 @@ pub(crate) fn run(args: &KeyNewArgs) -> Outcome {
     if args.out.is_none()
         && let Some(folder) = file.parent()
     {
-        private_folder(folder).map_err(|error| not_written(folder, error))?;
+        private_file::folder(folder).map_err(|error| not_written(folder, error))?;
     }
     // The public key is written first: a private key without it would have to be removed by hand.
-    write_new(&public_file, &key.public().to_pem(), false)
+    private_file::write_new(&public_file, &key.public().to_pem(), false)
         .map_err(|error| not_written(&public_file, error))?;
-    if let Err(error) = write_new(&file, &key.to_pem(), true) {
+    if let Err(error) = private_file::write_new(&file, &key.to_pem(), true) {
         let _ = fs::remove_file(&public_file);
         return Err(not_written(&file, error));
     }
@@ -75,28 +79,4 @@ fn not_written(path: &Path, error: io::Error) -> Failure {
     } else {
         failure
     }
-}
-
-/// Makes a folder that only the user can enter.
-fn private_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-/// Writes a file that must not exist; with `private`, only the user can ever read it.
-fn write_new(path: &Path, text: &str, private: bool) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    if private {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
-    #[cfg(not(unix))]
-    let _ = private;
-    let mut file = options.open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
 }

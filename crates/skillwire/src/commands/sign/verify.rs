@@ -253,6 +253,12 @@ fn print(out: &mut impl Write, result: &CheckedSkill) -> io::Result<()> {
                 SigningTime::Logged(time) => {
                     format!("logged at {}", humantime::format_rfc3339_seconds(time))
                 }
+                SigningTime::Stamped(time) => {
+                    format!(
+                        "seen by a timestamp authority at {}",
+                        humantime::format_rfc3339_seconds(time)
+                    )
+                }
                 SigningTime::Unproven => "at a time that nothing proves".to_owned(),
             };
             writeln!(out, "  {FAINT}{}, {time}{FAINT:#}", content.content_id())?;

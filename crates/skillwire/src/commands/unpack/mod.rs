@@ -72,7 +72,9 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let read =
         fs::File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
     read.map_err(|error| {
-        Failure::usage(format!("`{}` cannot be read.", path.display())).because(error)
+        Failure::usage(format!("`{}` cannot be read.", path.display()))
+            .because(error)
+            .hint("Name an archive that `skillwire pack` made, or another `.tar.gz` or `.zip` of a skill.")
     })?;
     Ok(bytes)
 }

@@ -134,6 +134,10 @@ fn show(code: Code, folder: &SkillFolder) {
         Code::PathCollision | Code::DuplicateName => {
             folder.skill("x/a").skill("y/a");
         }
+        Code::GitIgnored => {
+            folder.directory(".git").file(".gitignore", "*.cache\n");
+            with_file("data.cache", b"x");
+        }
         Code::LinkMissing => body("See [forms](references/forms.md).\n"),
         Code::LinkNotPortable => body("See [others](../b/SKILL.md).\n"),
         Code::LinkUpwards => {

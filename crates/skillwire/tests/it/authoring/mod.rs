@@ -8,5 +8,6 @@ mod compare;
 mod explain;
 mod fix;
 mod formats;
+mod selection;
 mod silence;
 mod watch;

@@ -237,3 +237,90 @@ async fn the_text_is_shown_before_the_decision_fu_06() {
     let ran = user.run(&["approve", "acme:refunds"]).await.assert_exit(4);
     assert!(ran.stderr.contains("\nname: refunds"), "{}", ran.stderr);
 }
+
+#[tokio::test]
+async fn several_skills_and_patterns_are_approved_at_once_fu_07() {
+    let user = TestUser::new();
+    let (team, other) = (SkillFolder::with_skills(&["a/deploy", "b/deploy", "release"]), refunds());
+    user.add_folder_server("team", &team).await;
+    user.add_folder_server("acme", &other).await;
+    let approved = user.run_ok(&["approve", "team:release", "acme:refunds", "--yes"]).await;
+    assert_eq!(approved, "Approved 2 skills, unattended.\n");
+    // A pattern stands for what waits.
+    let all = user.run(&["approve", "team:*", "--yes"]).await.assert_exit(0);
+    assert_eq!(all.stdout, "Approved 2 skills, unattended.\n");
+    assert!(all.stderr.contains("team:release is approved and stays so."), "{}", all.stderr);
+    for handle in ["team:a/deploy", "team:b/deploy", "team:release", "acme:refunds"] {
+        assert_eq!(user.state_of(handle).await, "approved", "{handle}");
+    }
+    let none = user.run(&["approve", "--all", "--yes"]).await.assert_exit(0);
+    assert!(none.stderr.contains("Nothing waits for a decision."), "{}", none.stderr);
+    assert_eq!(none.stdout, "");
+    // What changes or is added later asks again, in one batch.
+    team.file("release/new.md", "x");
+    team.skill("hotfix");
+    let all = user.run_json(&["approve", "--all", "--yes", "--json"]).await;
+    let handles = |list: &str| -> Vec<String> {
+        let list = all[list].as_array().unwrap().iter();
+        list.map(|it| it["handle"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(handles("approved"), ["team:hotfix", "team:release"]);
+    assert_eq!(handles("settled"), ["acme:refunds", "team:a/deploy", "team:b/deploy"]);
+}
+
+#[tokio::test]
+async fn a_pattern_leaves_what_the_user_declined_or_disabled_fu_07() {
+    let (user, team) = (TestUser::new(), SkillFolder::with_skills(&["a", "b"]));
+    user.add_folder_server("team", &team).await;
+    user.run_ok(&["disable", "team:a"]).await;
+    user.run_ok(&["approve", "t*:*", "--yes"]).await;
+    assert_eq!(user.state_of("team:a").await, "disabled");
+    assert_eq!(user.state_of("team:b").await, "approved");
+    user.run(&["approve", "team:x*", "--yes"]).await.assert_refused(5, "team:x*");
+    user.run(&["approve", "tema:*", "--yes"]).await.assert_exit(5);
+    // One handle that names nothing approves nothing.
+    user.run_ok(&["revoke", "team:b"]).await;
+    user.run(&["approve", "team:b", "team:nothing", "--yes"]).await.assert_exit(5);
+    assert_eq!(user.state_of("team:b").await, "new");
+    user.run(&["approve"]).await.assert_exit(2);
+    user.run(&["approve", "--all", "team:b"]).await.assert_exit(2);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_batch_is_summed_up_and_confirmed_at_a_terminal_fu_07() {
+    let (user, team) = (TestUser::new(), SkillFolder::with_skills(&["a", "b"]));
+    team.file("b/SKILL.md", skill_with("b", "allowed-tools: Read Bash(git:*)\n"));
+    user.add_folder_server("team", &team).await;
+    let refused = user.run(&["approve", "team:*"]).await.assert_exit(4);
+    assert!(refused.stderr.contains("Run this command in a terminal"), "{}", refused.stderr);
+    let mut asked = user.start_on_terminal(&["approve", "team:*"]);
+    let seen = asked.answer_prompt("v").await;
+    assert!(seen.contains("Approve 2 skills from server team?"), "{seen}");
+    assert!(seen.contains("asks for Read, Bash(git:*)"), "{seen}");
+    assert!(seen.contains("What a server changes or adds"), "{seen}");
+    let seen = asked.answer_prompt("v b").await;
+    assert!(seen.contains("such as `v team:a`"), "{seen}");
+    let seen = asked.answer_prompt("n").await;
+    assert!(seen.contains("It asks for these tools") && seen.contains("name: b"), "{seen}");
+    assert_eq!(asked.wait().await, Some(4));
+    assert_eq!(user.state_of("team:a").await, "new", "a no to all declines none for good");
+    let mut asked = user.start_on_terminal(&["approve", "--all"]);
+    asked.answer_prompt("y").await;
+    assert_eq!(asked.wait().await, Some(0));
+    assert_eq!(user.state_of("team:a").await, "approved");
+    let shown = user.run_ok(&["show", "team:b"]).await;
+    assert!(shown.contains("approved: it may be loaded, gets no tools"), "{shown}");
+}
+
+#[tokio::test]
+async fn other_words_for_the_same_commands_work() {
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    assert!(user.run_ok(&["ls"]).await.contains("acme:refunds"));
+    assert!(user.run_ok(&["info", "acme:refunds"]).await.contains("acme:refunds"));
+    assert!(user.run_ok(&["find", "refunds"]).await.contains("acme:refunds"));
+    assert!(user.run_ok(&["init", "pdf-forms"]).await.contains("pdf-forms/SKILL.md"));
+    assert!(user.run_ok(&["server", "ls"]).await.contains("acme"));
+    assert!(user.run_ok(&["server", "rm", "acme"]).await.starts_with("Removed the server `acme`"));
+}

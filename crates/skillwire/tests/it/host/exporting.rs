@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use skillwire_testkit::{Fault, HostileServer};
+use skillwire_testkit::{Fault, HostileServer, SkillFolder};
 
 use super::user::{TestUser, refunds};
 
@@ -87,4 +87,24 @@ async fn show_and_export_refuse_what_load_refuses_for_its_frontmatter_sec_05() {
     }
     user.run(&["export", "acme:a", "copy"]).await.assert_refused(3, "error[frontmatter_mismatch]");
     assert!(!user.home.join("work/copy").exists());
+}
+
+#[tokio::test]
+async fn every_approved_skill_of_a_server_is_copied_and_never_where_agents_look() {
+    let user = TestUser::new();
+    let folder = SkillFolder::with_skills(&["acme/refunds", "acme/travel", "ledger"]);
+    user.add_folder_server("team", &folder).await;
+    user.approve("team:acme/refunds").await;
+    user.approve("team:ledger").await;
+    let copied = user.run_json(&["export", "team", "--all", "copies", "--json"]).await;
+    assert_eq!(copied["skills"].as_array().unwrap().len(), 2, "{copied}");
+    for path in ["refunds/SKILL.md", "ledger/.skillwire-export.json"] {
+        assert!(user.home.join("work/copies").join(path).exists(), "{path}");
+    }
+    assert!(!user.home.join("work/copies/travel").exists());
+    let place = ["export", "team", "--all", ".claude/skills"];
+    user.run(&place).await.assert_refused(8, "is where agents look for skills");
+    user.run(&["export", "team", "--all", "copies"]).await.assert_refused(2, "is not empty");
+    user.run(&["export", "nope", "--all", "other"]).await.assert_exit(5);
+    assert!(!user.home.join("work/other").exists());
 }

@@ -2,6 +2,8 @@
 
 mod approving;
 mod bridging;
+#[cfg(feature = "sign")]
+mod decisions;
 mod dialects;
 mod discovering;
 mod earlier;
@@ -15,6 +17,10 @@ mod older;
 mod passing_on;
 mod reaching;
 mod refusing;
+#[cfg(all(unix, feature = "review"))]
+mod reviewing;
+#[cfg(all(unix, feature = "review"))]
+mod screen;
 mod servers;
 #[cfg(feature = "sign")]
 mod signers;

@@ -9,8 +9,9 @@ use tokio::time::timeout;
 use super::user::{TestUser, refunds};
 use crate::support::{BINARY, HttpServer, finish};
 
-/// The longest time that a command takes although a server hangs, on a busy machine.
-const SHARED_DEADLINE: Duration = Duration::from_secs(25);
+/// How long a command may take on a busy machine. A listing without end would take longer, which is
+/// all that this time shows; the deadline itself is in what a command says.
+const PATIENCE: Duration = Duration::from_secs(100);
 
 fn hanging() -> HostileServer {
     HostileServer::new()
@@ -137,11 +138,12 @@ async fn a_hanging_and_an_endless_server_cost_the_others_one_short_deadline_fu_1
     user.add_http_server("pages", &pages).await;
     user.approve("quick:refunds").await;
     for arguments in [&["list"][..], &["prompt"], &["load", "refunds"], &["show", "refunds"]] {
-        let ran = timeout(SHARED_DEADLINE, user.run(arguments)).await;
+        let ran = timeout(PATIENCE, user.run(arguments)).await;
         let ran = ran.unwrap_or_else(|_| panic!("{arguments:?} waits too long")).assert_exit(0);
         assert!(ran.stdout.contains("refunds"), "{arguments:?}: {ran:?}");
         if arguments == ["list"] {
             assert!(ran.stderr.contains("error[server_timeout]"), "{ran:?}");
+            assert!(ran.stderr.contains("a listing within 10s"), "{ran:?}");
             assert!(ran.stderr.contains("skillwire list --server hangs"), "{ran:?}");
         }
     }

@@ -176,6 +176,85 @@ async fn removing_a_server_with_decisions_needs_a_word_fu_08() {
 }
 
 #[tokio::test]
+async fn a_server_moves_and_every_decision_about_its_skills_stays_fu_08() {
+    let (user, skills, elsewhere) = (TestUser::new(), refunds(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    user.approve("acme:refunds").await;
+    drop(skills);
+    // The same content from another place is what the user approved.
+    let path = elsewhere.path().to_str().unwrap();
+    let serve = ["--", BINARY, "serve", "--no-index", path];
+    let set = user.run_ok(&[&["server", "set", "acme"][..], &serve].concat()).await;
+    assert!(set.contains("1 skill. Your decision about a skill of it stays"), "{set}");
+    assert_eq!(user.state_of("acme:refunds").await, "approved");
+    user.run_ok(&["load", "acme:refunds"]).await;
+    // Other content asks.
+    elsewhere.file("acme/refunds/new.md", "x");
+    assert_eq!(user.state_of("acme:refunds").await, "changed");
+    // A change that does not work is not made with `--must-connect`.
+    let gone = ["server", "set", "acme", "--must-connect", "http://127.0.0.1:9/mcp"];
+    user.run(&gone).await.assert_exit(7);
+    assert_eq!(user.state_of("acme:refunds").await, "changed");
+    let gone = user.run(&["server", "set", "acme", "http://127.0.0.1:9/mcp"]).await.assert_exit(0);
+    assert!(gone.stderr.contains("`skillwire list --server acme` tries it again"), "{gone:?}");
+}
+
+#[tokio::test]
+async fn only_what_is_named_changes_and_no_secret_is_printed_fu_08() {
+    let user = TestUser::new();
+    let set = async |arguments: &[&str]| {
+        let ran = user.run(&[&["server", "set"][..], arguments, &["--no-connect"]].concat()).await;
+        assert!(!(ran.stdout.clone() + &ran.stderr).contains("hush"), "{ran:?}");
+        ran
+    };
+    let kept = |label: &str| {
+        let stored = fs::read_to_string(user.state("servers.json")).unwrap();
+        let stored: serde_json::Value = serde_json::from_str(&stored).unwrap();
+        stored["mcpServers"][label].clone()
+    };
+    user.run_ok(&[
+        "server",
+        "add",
+        "web",
+        "https://a.example/mcp?key=hush1",
+        "--header",
+        "X-Key=hush2",
+        "--header",
+        "Authorization=hush3",
+        "--no-connect",
+    ])
+    .await;
+    let moved = set(&["web", "https://b.example/mcp"]).await.assert_exit(0);
+    assert!(
+        moved.stderr.contains("The 2 headers of `a.example` now go to `b.example`"),
+        "{moved:?}"
+    );
+    assert_eq!(kept("web")["url"], "https://b.example/mcp");
+    assert_eq!(kept("web")["headers"]["X-Key"], "hush2");
+    user.home.file("work/token", "hush4\n");
+    set(&["web", "--bearer-token-file", "token", "--remove-header", "x-key"]).await.assert_exit(0);
+    assert_eq!(kept("web").get("headers"), None, "the token file replaces the header");
+    assert!(kept("web")["bearerTokenFile"].as_str().unwrap().ends_with("/token"));
+    set(&["web", "--no-bearer-token-file"]).await.assert_exit(0);
+    assert_eq!(kept("web").get("bearerTokenFile"), None);
+    user.run_ok(&["server", "add", "run", "--env", "A=hush5", "--no-connect", "--", "prog"]).await;
+    set(&["run", "--env", "B=hush6", "--remove-env", "A"]).await.assert_exit(0);
+    assert_eq!(kept("run")["env"], serde_json::json!({"B": "hush6"}));
+    assert_eq!(kept("run")["command"], "prog");
+    for (arguments, code, words) in [
+        (&["web"][..], 2, "There is nothing to change."),
+        (&["wbe", "https://c.example"], 5, "Did you mean `web`?"),
+        (&["web", "--env", "A=hush7"], 2, "Only a program gets variables."),
+        (&["run", "--header", "A=hush8"], 2, "A program gets no headers"),
+        (&["web", "--remove-header", "None"], 2, "names nothing it has"),
+        (&["web", "ftp://hush.example"], 2, "neither `http` nor `https`"),
+        (&["web", "--header", "hush9"], 2, "needs `NAME=VALUE`"),
+    ] {
+        set(arguments).await.assert_refused(code, words);
+    }
+}
+
+#[tokio::test]
 async fn a_server_may_have_the_name_of_any_file_of_the_state_fu_11() {
     let (user, skills) = (TestUser::new(), refunds());
     let labels =

@@ -3,13 +3,14 @@
 use std::{
     fs::File,
     io::{Read as _, Write as _},
-    os::fd::OwnedFd,
+    os::fd::{AsFd, OwnedFd},
     process::Stdio,
 };
 
 use rustix::{
     fs::{Mode, OFlags, open},
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    termios::{Winsize, tcsetwinsize},
 };
 use tokio::{
     process::{Child, Command},
@@ -37,11 +38,19 @@ impl TerminalSession {
     }
 
     /// Starts a command; its results go to the terminal as well if `whole`.
-    pub(crate) fn start_with(mut command: Command, whole: bool) -> Self {
+    pub(crate) fn start_with(command: Command, whole: bool) -> Self {
+        Self::start_sized(command, whole, None)
+    }
+
+    /// Starts a command on a terminal of so many columns and rows.
+    pub(crate) fn start_sized(mut command: Command, whole: bool, size: Option<(u16, u16)>) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
         let name = ptsname(&ours, Vec::new()).unwrap();
+        if let Some((columns, rows)) = size {
+            set_size(&ours, columns, rows);
+        }
         let theirs =
             || -> OwnedFd { open(&name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap() };
         command.stdin(theirs()).stderr(theirs());
@@ -61,6 +70,25 @@ impl TerminalSession {
             }
         });
         Self { child, keyboard, screen, seen: String::new() }
+    }
+
+    /// Changes the size of the terminal and tells the program.
+    #[cfg(feature = "review")]
+    pub(crate) fn resize(&self, columns: u16, rows: u16) {
+        set_size(&self.keyboard, columns, rows);
+        self.signal("WINCH");
+    }
+
+    /// Types these bytes.
+    #[cfg(feature = "review")]
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits for the next bytes that the program writes; `None` if it has ended, or writes nothing.
+    #[cfg(feature = "review")]
+    pub(crate) async fn next_output(&mut self) -> Option<Vec<u8>> {
+        timeout(TEST_TIMEOUT, self.screen.recv()).await.ok().flatten()
     }
 
     /// Waits for the question, answers it, and returns everything that was printed so far.
@@ -99,4 +127,9 @@ impl TerminalSession {
         let ended = timeout(TEST_TIMEOUT, self.child.wait()).await.expect("the program ends");
         ended.unwrap().code()
     }
+}
+
+fn set_size(terminal: &impl AsFd, columns: u16, rows: u16) {
+    let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(terminal, size).unwrap();
 }

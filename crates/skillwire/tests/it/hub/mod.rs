@@ -1,6 +1,8 @@
 //! A hub as its users have it: the real program serves, publishes and decides.
 
+mod access;
 mod api;
+mod auditing;
 mod operating;
 mod publishing;
 mod serving;
@@ -23,9 +25,17 @@ pub(super) struct TestHub {
 impl TestHub {
     /// Makes a hub with the namespace `acme`, serves it and logs in as its administrator.
     pub(super) async fn start() -> Self {
+        Self::configured(|text| text).await
+    }
+
+    /// The same with another `hub.toml` than the one that `hub init` writes.
+    pub(super) async fn configured(change: impl FnOnce(String) -> String) -> Self {
         let folder = SkillFolder::new();
         folder.directory(".git");
         let made = run(&folder, &["hub", "init", "hub", "--json"]).await.assert_exit(0).json();
+        let file = folder.join("hub/hub.toml");
+        let text = change(std::fs::read_to_string(&file).unwrap());
+        std::fs::write(&file, text).unwrap();
         let token = made["token"].as_str().unwrap().to_owned();
         folder.file("token", &token);
         run(&folder, &["hub", "namespace", "new", "acme", "--hub", "hub"]).await.assert_exit(0);

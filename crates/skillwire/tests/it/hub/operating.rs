@@ -83,3 +83,28 @@ async fn skills_of_a_server_and_of_a_web_origin_are_imported() {
     let origin = format!("http://{}", server.address);
     assert_eq!(import(&origin, "by-origin").await, content);
 }
+
+#[tokio::test]
+async fn a_namespace_at_its_limit_refuses_more_until_the_operator_raises_it() {
+    let hub = TestHub::start().await;
+    hub.folder.skill("refunds").skill("greeting");
+    let change = async |more: &[&str]| {
+        hub.run(&[&["hub", "namespace", "change", "acme", "--json"], more].concat()).await
+    };
+    // Nothing to change is a mistake.
+    assert_eq!(change(&[]).await.code, Some(2));
+    let changed = change(&["--max-skills", "1"]).await.assert_exit(0).json();
+    assert_eq!(changed["max_skills"], 1);
+    hub.publish("refunds").await;
+    let second = ["publish", "greeting", "--namespace", "acme", "--yes"];
+    hub.run(&second).await.assert_refused(8, "skills in the namespace");
+    change(&["--max-skills", "2"]).await.assert_exit(0);
+    hub.run(&second).await.assert_exit(0);
+    // Limits are the operator's, also for an owner.
+    hub.run(&["hub", "namespace", "grant", "acme", "olga", "owner"]).await.assert_exit(0);
+    let olga = hub.new_token("olga", &[]).await;
+    let body = br#"{"max_skills":9}"#;
+    assert_eq!(hub.api_as(&olga, "PATCH", "/namespaces/acme", body).await.status, 403);
+    let body = br#"{"review":true}"#;
+    assert_eq!(hub.api_as(&olga, "PATCH", "/namespaces/acme", body).await.status, 200);
+}

@@ -171,3 +171,61 @@ async fn a_skill_with_findings_is_not_published() {
     let arguments = ["publish", "refunds", "--namespace", "acme", "--yes"];
     hub.run(&arguments).await.assert_refused(2, "skillwire login");
 }
+
+#[cfg(feature = "scan")]
+#[tokio::test]
+async fn a_skill_that_the_scanner_warns_of_is_published_only_when_told_so() {
+    let hub = TestHub::start().await;
+    hub.folder.file("notes/SKILL.md", crate::scan::LURE);
+    let arguments = ["publish", "notes", "--namespace", "acme", "--yes"];
+    let refused = hub.run(&arguments).await;
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("[remote-code/decode-to-shell]"), "{refused:?}");
+    assert!(refused.stderr.contains("so nothing was published"), "{refused:?}");
+    assert!(refused.stderr.contains("--despite-findings"), "{refused:?}");
+    let versions = hub.run(&["hub", "versions", "acme/notes", "--json"]).await;
+    assert_eq!(versions.code, Some(5), "{versions:?}");
+
+    let told = [&arguments[..], &["--despite-findings", "--json"]].concat();
+    let published = hub.run(&told).await.assert_exit(0).json();
+    assert_eq!(published["created"], true, "{published}");
+    let rules: Vec<_> =
+        published["findings"].as_array().unwrap().iter().map(|it| &it["rule"]).collect();
+    assert!(rules.contains(&&"remote-code/decode-to-shell".into()), "{published}");
+}
+
+#[cfg(feature = "scan")]
+#[tokio::test]
+async fn a_silence_with_a_reason_lets_a_skill_be_published() {
+    let hub = TestHub::start().await;
+    hub.folder.file("skills/notes/SKILL.md", crate::scan::LURE);
+    let mut silences = String::new();
+    let scanned = hub.run(&["scan", "--json", "skills/notes"]).await.json();
+    for finding in scanned["skills"][0]["findings"].as_array().unwrap() {
+        let rule = finding["rule"].as_str().unwrap();
+        let entry = ["scan", "skills", "--silence", rule, "--reason", "Our test data."];
+        silences += &hub.run(&entry).await.assert_exit(0).stdout;
+    }
+    hub.folder.file("skills/skillwire.toml", silences);
+    let arguments = ["publish", "skills/notes", "--namespace", "acme", "--yes"];
+    hub.run(&arguments).await.assert_exit(0);
+}
+
+#[cfg(feature = "scan")]
+#[tokio::test]
+async fn an_import_leaves_out_skills_that_the_scanner_warns_of() {
+    let hub = TestHub::start().await;
+    hub.folder.skill("vendor/one").file("vendor/notes/SKILL.md", crate::scan::LURE);
+    let arguments = ["hub", "import", "vendor", "--namespace", "acme", "--yes", "--json"];
+    let imported = hub.run(&arguments).await;
+    assert_eq!(imported.code, Some(8), "{imported:?}");
+    let results = imported.json();
+    let refused = results.as_array().unwrap().iter().find(|it| it["skill"] == "notes").unwrap();
+    let reason = refused["refused"].as_str().unwrap();
+    assert!(reason.contains("critical[remote-code/"), "{reason}");
+    assert!(reason.contains("in SKILL.md:7"), "{reason}");
+    let listed = hub.run(&["hub", "list", "--json"]).await.json();
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+    let told = [&arguments[..], &["--despite-findings"]].concat();
+    hub.run(&told).await.assert_exit(0);
+}

@@ -18,14 +18,14 @@ use tokio::{
 use super::TestHub;
 
 /// An identity provider on loopback: its two documents, and its signatures.
-struct Issuer {
+pub(super) struct Issuer {
     address: SocketAddr,
     pair: EcdsaKeyPair,
     random: SystemRandom,
 }
 
 /// Base64 as tokens have it.
-fn encode(bytes: impl AsRef<[u8]>) -> String {
+pub(super) fn encode(bytes: impl AsRef<[u8]>) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut text = String::new();
     for piece in bytes.as_ref().chunks(3) {
@@ -40,7 +40,7 @@ fn encode(bytes: impl AsRef<[u8]>) -> String {
 }
 
 impl Issuer {
-    async fn start() -> Self {
+    pub(super) async fn start() -> Self {
         let random = SystemRandom::new();
         let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
         let document = EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
@@ -68,12 +68,12 @@ impl Issuer {
         Self { address, pair, random }
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// A token with claims besides the usual ones; `null` takes a claim away.
-    fn token(&self, changed: &Value) -> String {
+    pub(super) fn token(&self, changed: &Value) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let mut claims = json!({
             "iss": self.url(), "aud": "skillwire-hub", "sub": "repo:acme/skills",
@@ -93,8 +93,9 @@ impl Issuer {
 #[tokio::test]
 async fn a_workflow_publishes_with_its_identity_into_the_namespace_that_trusts_it_and_nowhere_else()
 {
-    let hub = TestHub::start().await;
     let issuer = Issuer::start().await;
+    let named = format!("private-issuers = [\"{}\"]", issuer.url());
+    let hub = TestHub::configured(|text| text.replace("private-issuers = []", &named)).await;
     hub.folder.skill("refunds");
     hub.run(&["pack", "refunds"]).await.assert_exit(0);
     let archive = std::fs::read(hub.folder.join("refunds.tar.gz")).unwrap();
@@ -144,4 +145,25 @@ async fn a_workflow_publishes_with_its_identity_into_the_namespace_that_trusts_i
         hub.api_as(&good, "POST", "/tokens", b"{\"name\":\"x\",\"subject\":\"x\"}").await.status,
         403
     );
+}
+
+#[tokio::test]
+async fn the_owner_of_a_namespace_cannot_make_the_hub_ask_private_addresses() {
+    let issuer = Issuer::start().await;
+    let hub = TestHub::start().await;
+    for refused in
+        [issuer.url().as_str(), "https://127.0.0.1", "https://10.0.0.1", "http://a.example"]
+    {
+        let trust = ["hub", "namespace", "trust", "acme", "--issuer", refused, "--claim", "sub=x"];
+        hub.run(&trust).await.assert_refused(2, "public internet");
+    }
+    let public =
+        ["hub", "namespace", "trust", "acme", "--issuer", "https://ci.example", "--claim", "sub=x"];
+    hub.run(&public).await.assert_exit(0);
+    let listed = hub.run(&["hub", "namespace", "publishers", "acme", "--json"]).await.json();
+    assert_eq!(listed[0]["issuer"], "https://ci.example");
+    let id = listed[0]["id"].to_string();
+    hub.run(&["hub", "namespace", "distrust", "acme", &id]).await.assert_exit(0);
+    let listed = hub.run(&["hub", "namespace", "publishers", "acme", "--json"]).await.json();
+    assert_eq!(listed, json!([]));
 }

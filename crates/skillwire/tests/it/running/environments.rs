@@ -2,18 +2,27 @@
 
 use std::{
     fs,
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpListener},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
 };
 
+use skillwire_testkit::SkillFolder;
+
 use super::ScriptUser;
 
 const IMPORT: &str = "import mine, sys\nprint(mine.WORD, sys.prefix)\n";
 
-/// Lets every user enter the test's folders: as root, scripts run as another user.
+/// Lets every user enter the test's folders: as root, scripts run as another user. Packages are then
+/// kept in these folders, and not where all users of the machine share them.
 fn open_folders(user: &ScriptUser) {
-    fs::set_permissions(user.user.home.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let home = user.user.home.path();
+    fs::create_dir_all(home.join("sw/cache")).unwrap();
+    for folder in [home.to_owned(), home.join("sw"), home.join("sw/cache")] {
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+    }
 }
 
 /// Makes a virtual environment of the system's Python with one module in it.
@@ -76,21 +85,22 @@ fn wheels(folder: &Path) -> PathBuf {
 
 #[expect(clippy::disallowed_methods, reason = "a machine says by a variable what it must have")]
 #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
-fn uv_is_installed() -> bool {
-    let found = Command::new("uv").arg("--version").output().is_ok();
+fn is_installed(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output().is_ok();
+    let required = format!("SKILLWIRE_REQUIRE_{}", program.to_uppercase());
     assert!(
-        found || std::env::var_os("SKILLWIRE_REQUIRE_UV").is_none(),
-        "uv is not installed, and SKILLWIRE_REQUIRE_UV is set"
+        found || std::env::var_os(&required).is_none(),
+        "{program} is not installed, and {required} is set"
     );
     if !found {
-        println!("skipped: uv is not installed (SKILLWIRE_REQUIRE_UV=1 makes this a failure)");
+        println!("skipped: {program} is not installed ({required}=1 makes this a failure)");
     }
     found
 }
 
 #[tokio::test]
 async fn packages_of_a_skill_are_installed_only_with_consent_and_then_kept() {
-    if !uv_is_installed() {
+    if !is_installed("uv") {
         return;
     }
     let inline = "#!/usr/bin/env -S uv run --script\n# /// script\n\
@@ -145,4 +155,109 @@ async fn packages_of_node_are_listed_from_the_lock_file_before_anything_is_insta
     assert!(refused.stderr.contains("left-pad 1.3.0"), "{}", refused.stderr);
     let ran = user.run(&["--no-packages"], &["scripts/run.js"]).await.assert_exit(0);
     assert_eq!(ran.stdout, "ran\n");
+}
+
+/// A package of Node, as `npm pack` makes it.
+struct NodePackage {
+    archive: Vec<u8>,
+    integrity: String,
+}
+
+/// Packs `mine` 1.2.3, whose script would leave a file if it were run.
+fn pack_node(folder: &Path) -> NodePackage {
+    let source = folder.join("mine");
+    fs::create_dir(&source).unwrap();
+    let manifest = r#"{ "name": "mine", "version": "1.2.3", "main": "index.js",
+        "scripts": { "install": "echo ran > ran-while-installing" } }"#;
+    fs::write(source.join("package.json"), manifest).unwrap();
+    fs::write(source.join("index.js"), "exports.word = 'from a registry';\n").unwrap();
+    let mut pack = Command::new("npm");
+    pack.args(["pack", "--json", "--ignore-scripts"]).current_dir(&source).env("HOME", folder);
+    let packed = pack.output().unwrap();
+    assert!(packed.status.success(), "{packed:?}");
+    let described: serde_json::Value = serde_json::from_slice(&packed.stdout).unwrap();
+    NodePackage {
+        archive: fs::read(source.join("mine-1.2.3.tgz")).unwrap(),
+        integrity: described[0]["integrity"].as_str().unwrap().to_owned(),
+    }
+}
+
+/// Answers every request with the bytes of a package, in place of a registry.
+fn registry(archive: Vec<u8>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            let mut request = Vec::new();
+            let mut part = [0; 1024];
+            while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+                match connection.read(&mut part) {
+                    Ok(read) if read > 0 => request.extend_from_slice(&part[..read]),
+                    _ => break,
+                }
+            }
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n\
+                 Content-Length: {}\r\nConnection: close\r\n\r\n",
+                archive.len()
+            );
+            let _ = connection.write_all(head.as_bytes());
+            let _ = connection.write_all(&archive);
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn npm_installs_what_the_lock_file_names_and_nothing_else() {
+    if !is_installed("npm") {
+        return;
+    }
+    let folder = SkillFolder::new();
+    let package = pack_node(folder.path());
+    let lock = |integrity: &str| {
+        let packages = serde_json::json!({
+            "": { "dependencies": { "mine": "1.2.3" } },
+            "node_modules/mine": {
+                "version": "1.2.3", "integrity": integrity, "hasInstallScript": true,
+                "resolved": "https://registry.npmjs.org/mine/-/mine-1.2.3.tgz",
+            },
+        });
+        serde_json::json!({ "lockfileVersion": 3, "packages": packages }).to_string()
+    };
+    let manifest = r#"{ "dependencies": { "mine": "1.2.3" } }"#;
+    let script = "const fs = require('fs'), path = require('path');\n\
+        const at = path.dirname(require.resolve('mine/package.json'));\n\
+        console.log(require('mine').word, fs.readdirSync(at).join(' '));\n";
+    let (good, other) = (lock(&package.integrity), lock("sha512-AAAA"));
+    let files = [
+        ("good/run.js", script),
+        ("good/package.json", manifest),
+        ("good/package-lock.json", &good),
+        ("other/run.js", script),
+        ("other/package.json", manifest),
+        ("other/package-lock.json", &other),
+    ];
+    let user = ScriptUser::new(&files).await;
+    open_folders(&user);
+    let registry = format!("http://{}/", registry(package.archive));
+    let cache = folder.join("npm-cache");
+    let variables = [
+        ("npm_config_registry", registry.as_str()),
+        ("npm_config_cache", cache.to_str().unwrap()),
+        ("npm_config_fetch_retries", "0"),
+    ];
+    let refused = user.run_with(&variables, &[], &["good/run.js"]).await.assert_exit(104);
+    assert!(refused.stderr.contains("asks for 1 package:\n  mine 1.2.3"), "{}", refused.stderr);
+    let ran = user.run_with(&variables, &["--install"], &["good/run.js"]).await.assert_exit(0);
+    // The package's own script was not run.
+    assert_eq!(ran.stdout, "from a registry index.js package.json\n", "{}", ran.stderr);
+    // What was agreed to is found again, without any registry.
+    let again = [("npm_config_registry", "http://127.0.0.1:1/")];
+    user.run_with(&again, &[], &["good/run.js"]).await.assert_exit(0);
+    // A package that is not what the lock file says is not installed.
+    let differs = user.run_with(&variables, &["--install"], &["other/run.js"]).await;
+    assert_eq!(differs.code, Some(108), "{differs:?}");
+    assert!(differs.stderr.contains("EINTEGRITY"), "{}", differs.stderr);
 }

@@ -130,3 +130,20 @@ async fn strict_refuses_to_start_with_two_skills_of_one_name_as_check_does_p_14(
     let (uris, _) = listed(&folder, &["."]).await;
     assert_eq!(uris.len(), 2);
 }
+
+#[tokio::test]
+async fn strict_serves_no_second_skill_of_a_name_after_the_start_p_14() {
+    let folder = SkillFolder::with_skills(&["one/refunds"]);
+    let mut server = StdioServer::serve(&folder, &["--strict", "."]);
+    assert_eq!(server.uris().await, ["skill://one/refunds/SKILL.md"]);
+    folder.skill("two/refunds").skill("two/other");
+    let first = ["skill://one/refunds/SKILL.md", "skill://two/other/SKILL.md"];
+    server.until_listed(&first).await;
+    let told = server.process.wait_for_line("skipped ./two/refunds").await;
+    assert!(told.contains("It has the name `refunds` of `./one/refunds`"), "{told}");
+    assert!(told.contains("[duplicate-name]"), "{told}");
+    // The name is free again as soon as the first skill is gone.
+    folder.remove("one/refunds");
+    server.until_listed(&["skill://two/other/SKILL.md", "skill://two/refunds/SKILL.md"]).await;
+    server.close().await.assert_exit(0);
+}

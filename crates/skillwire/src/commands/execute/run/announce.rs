@@ -7,7 +7,12 @@ use skillwire_sandbox::{AvailableIsolation, Sandbox};
 use skillwire_scripts::InputSource;
 
 use super::prepare::PreparedRun;
-use crate::{args::RunArgs, output::counted, prose, session::NamedSkill};
+use crate::{
+    args::RunArgs,
+    output::{byte_size, counted},
+    prose,
+    session::NamedSkill,
+};
 
 /// Prints what will run, what it sees, and how it is isolated.
 pub(super) fn write(
@@ -58,7 +63,7 @@ pub(super) fn write(
 /// One line about a file or folder that is copied.
 fn input(source: &InputSource) -> String {
     let typed = one_line(&source.typed);
-    let size = bytes(source.bytes);
+    let size = byte_size(source.bytes);
     let mut line = if source.writable {
         format!("`{typed}` ({size}) is replaced by what the script makes of its copy")
     } else {
@@ -74,12 +79,4 @@ fn input(source: &InputSource) -> String {
         line = format!("{line}; {} left out (links that lead out of it)", source.left_out);
     }
     line
-}
-
-pub(super) fn bytes(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} B"),
-        1024..1_048_576 => format!("{} KiB", bytes / 1024),
-        _ => format!("{} MiB", bytes / 1_048_576),
-    }
 }

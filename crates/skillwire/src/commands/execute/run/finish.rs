@@ -10,12 +10,13 @@ use serde_json::{Map, Value, json};
 use skillwire_host::context::text::one_line;
 use skillwire_sandbox::{OutputFile, RunOutcome, usage_record};
 
-use super::{
-    announce::bytes,
-    prepare::{EditedFile, UserInputsSummary},
-};
+use super::prepare::{EditedFile, UserInputsSummary};
 use crate::{
-    args::RunArgs, exit::Exit, failure::Failure, output::counted, prose, report,
+    args::RunArgs,
+    exit::Exit,
+    failure::Failure,
+    output::{byte_size, counted},
+    prose, report,
     session::NamedSkill,
 };
 
@@ -137,7 +138,7 @@ pub(super) fn print_end(args: &RunArgs, kept: &KeptFiles, ran: &RunOutcome) -> R
         "It took {:.2} s, {:.2} s of processor time and {} of memory.",
         usage.wall_time.as_secs_f64(),
         usage.cpu_time.as_secs_f64(),
-        bytes(usage.peak_memory_bytes)
+        byte_size(usage.peak_memory_bytes)
     )?;
     Ok(())
 }

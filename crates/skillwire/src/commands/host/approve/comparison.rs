@@ -14,7 +14,7 @@ use skillwire_host::FileComparison;
 use crate::output::{ADDED, FAINT, NOTE, REMOVED};
 
 /// Larger files are not compared.
-pub(super) const MAX_BYTES: u64 = 1 << 20;
+pub(in super::super) const MAX_BYTES: u64 = 1 << 20;
 
 /// The most lines that are shown for one file.
 const MAX_LINES: usize = 500;
@@ -26,7 +26,11 @@ const CONTEXT: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Writes how two versions of the file at that path differ.
-pub(super) fn write(out: &mut impl Write, path: &str, compared: &FileComparison) -> io::Result<()> {
+pub(in super::super) fn write(
+    out: &mut impl Write,
+    path: &str,
+    compared: &FileComparison,
+) -> io::Result<()> {
     match compared {
         FileComparison::Texts { approved, listed } => unified(out, path, approved, listed),
         FileComparison::TooLarge => writeln!(out, "{FAINT}{path}: too large to compare{FAINT:#}"),

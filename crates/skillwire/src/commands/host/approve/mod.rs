@@ -1,19 +1,22 @@
-//! `skillwire approve`: shows a skill to the user and records the approval.
+//! `skillwire approve`: shows skills to the user and records the approvals.
 
-mod comparison;
+mod batch;
+pub(super) mod comparison;
+mod grants;
+mod selection;
 
 use std::io::{self, Write as _};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use skillwire_core::SKILL_FILE;
 use skillwire_trust::{
-    Answer, ApprovalCard, DecisionChannel, Grants, InputPath, ListedSkill, Reason, Refusal,
-    RunGrants, requested_tools,
+    Answer, ApprovalCard, ApprovedSkill, DecisionChannel, Grants, HandlePattern, ListedSkill,
+    Reason, Refusal,
 };
 
 use super::Outcome;
 use crate::{
-    args::{ApproveArgs, GrantArgs},
+    args::ApproveArgs,
     exit::Exit,
     failure::Failure,
     prose, report,
@@ -22,10 +25,17 @@ use crate::{
 };
 
 pub(super) fn run(args: &ApproveArgs) -> Outcome {
-    let options = session::SessionOptions::about(&args.handle, args.origins);
+    match args.handles.as_slice() {
+        [handle] if HandlePattern::parse(handle).is_none() => one(args, handle),
+        _ => batch::run(args),
+    }
+}
+
+fn one(args: &ApproveArgs, handle: &str) -> Outcome {
+    let options = session::SessionOptions::about(handle, args.origins);
     session::with(args.json, options, async |session| {
-        let named = session.find_now(&args.handle).await?;
-        let grants = grants(args, &named)?;
+        let named = session.find_now(handle).await?;
+        let grants = grants::of(args, &named)?;
         let listed = &named.listed;
         session.host().read_signature(listed).await;
         let review = session.host().review(listed)?.proposing(grants.clone());
@@ -53,15 +63,7 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
         };
         let approved = session.host().record_review(shown.answer(answer, channel))?;
         if args.json {
-            let approved = json!({
-                "handle": named.handle,
-                "origin": listed.id().origin,
-                "uri": listed.id().uri,
-                "content": approved.content().map(|content| content.fingerprint()),
-                "grants": approved.grants(),
-                "first_seen": listed.integrity().is_first_seen(),
-                "decided": channel,
-            });
+            let approved = as_json(&named, &approved, channel);
             report::json(&mut io::stdout().lock(), &approved)?;
         } else {
             let granted = approved.grants().sentence();
@@ -72,6 +74,20 @@ pub(super) fn run(args: &ApproveArgs) -> Outcome {
             card::run_lines(&mut out, approved.grants())?;
         }
         Ok(Exit::Ok)
+    })
+}
+
+/// An approval for programs.
+fn as_json(named: &NamedSkill, approved: &ApprovedSkill, channel: DecisionChannel) -> Value {
+    let listed = &named.listed;
+    json!({
+        "handle": named.handle,
+        "origin": listed.id().origin,
+        "uri": listed.id().uri,
+        "content": approved.content().map(|content| content.fingerprint()),
+        "grants": approved.grants(),
+        "first_seen": listed.integrity().is_first_seen(),
+        "decided": channel,
     })
 }
 
@@ -90,46 +106,6 @@ async fn ask(session: &Session, named: &NamedSkill, grants: &Grants) -> io::Resu
     session.choose(named, &question, &[Choice::Yes, Choice::No, Choice::View]).await
 }
 
-/// The grants besides loading: only what the skill asks for and the user named.
-fn grants(args: &ApproveArgs, named: &NamedSkill) -> Result<Grants, Failure> {
-    let requested = requested_tools(&named.listed.entry().frontmatter);
-    if let Some(other) = args.tool.iter().find(|tool| !requested.contains(tool)) {
-        return Err(Failure::usage(format!(
-            "The skill does not ask for the tool `{}`.",
-            other.escape_debug()
-        ))
-        .hint("`skillwire show` shows what it asks for, word for word."));
-    }
-    let tools = if args.tools { requested } else { args.tool.clone() };
-    Ok(Grants {
-        tools: tools.into_iter().collect(),
-        execute: args.exec,
-        run: run_grants(&args.run)?,
-        remote_execute: args.remote_exec,
-    })
-}
-
-fn run_grants(args: &GrantArgs) -> Result<RunGrants, Failure> {
-    let mut grants = RunGrants::default();
-    grants.network.extend(args.network.iter().cloned());
-    grants.env.extend(args.env.iter().cloned());
-    for path in &args.input {
-        // Links are resolved now: what they point to later was not granted.
-        let resolved = path.canonicalize().map_err(|error| {
-            Failure::usage(format!("`{}` cannot be granted.", path.display()))
-                .because(error)
-                .hint("Name a file or folder that exists.")
-        })?;
-        let text = resolved.to_str().unwrap_or_default();
-        grants.inputs.insert(InputPath::parse(text).map_err(|error| {
-            Failure::usage(format!("`{}` cannot be granted.", path.display())).because(error)
-        })?);
-    }
-    grants.memory = args.memory;
-    grants.time = args.time;
-    Ok(grants)
-}
-
 /// Shows the skill, or how it differs from what was approved before.
 async fn show(session: &Session, named: &NamedSkill, shown: &ApprovalCard) -> Result<(), Failure> {
     let NamedSkill { handle, listed } = named;
@@ -145,6 +121,6 @@ async fn show(session: &Session, named: &NamedSkill, shown: &ApprovalCard) -> Re
             comparison::write(&mut anstream::stderr().lock(), &path, &compared)?;
         }
     }
-    scanned::write(&mut prose::stderr(), session, named)?;
+    scanned::write(&mut prose::stderr(), session, handle, shown)?;
     Ok(())
 }

@@ -39,12 +39,14 @@ pub(super) fn run(args: &ServerLoginArgs) -> Outcome {
 #[cfg(feature = "oauth")]
 /// Finds the server to log in to, which must have a URL and no configured token.
 fn server(settings: &HostSettings, label: &ServerLabel) -> Result<HttpServer, Failure> {
-    let mut servers = settings.servers().load().map_err(unusable)?.servers;
-    let config = servers.remove(label).ok_or_else(|| unknown(label))?;
+    let servers = settings.servers().load().map_err(unusable)?.servers;
+    let config = servers.get(label).ok_or_else(|| unknown(label, servers.keys()))?;
     match config {
         ServerConfig::Stdio(_) => {
             Err(Failure::usage(format!("`{label}` is a program, and programs have no login."))
-                .hint("Pass it what it needs with `--env` when you add it."))
+                .hint(format!(
+                    "`skillwire server set {label} --env NAME=VALUE` gives it what it needs."
+                )))
         }
         ServerConfig::WellKnown(_) => Err(Failure::usage(format!(
             "`{label}` is a web origin, and web origins have no login."
@@ -53,10 +55,11 @@ fn server(settings: &HostSettings, label: &ServerLabel) -> Result<HttpServer, Fa
         ServerConfig::Http(server) if server.is_authorized() => {
             Err(Failure::usage(format!("`{label}` has a token configured, which is used instead."))
                 .hint(format!(
-                    "Add it anew without a token after `skillwire server remove {label}`."
+                    "`skillwire server set {label} --no-bearer-token-file`, or `--remove-header \
+                     Authorization`, takes it out."
                 )))
         }
-        ServerConfig::Http(server) => Ok(server),
+        ServerConfig::Http(server) => Ok(server.clone()),
     }
 }
 
@@ -68,8 +71,9 @@ pub(super) fn forget(args: &ServerLogoutArgs) -> Outcome {
         writeln!(prose::stdout(), "Forgot the login to `{label}`.")?;
         return Ok(Exit::Ok);
     }
-    if !settings.servers().load().map_err(unusable)?.servers.contains_key(&label) {
-        return Err(unknown(&label).into());
+    let servers = settings.servers().load().map_err(unusable)?.servers;
+    if !servers.contains_key(&label) {
+        return Err(unknown(&label, servers.keys()).into());
     }
     writeln!(prose::stderr(), "There is no login to `{label}`.")?;
     Ok(Exit::Ok)

@@ -1,21 +1,26 @@
 //! `skillwire server`: the servers whose skills are used.
 
 mod add;
+mod config;
 mod login;
 mod remove;
+mod set;
+mod trial;
+mod trust;
 
 use std::io::Write as _;
 
 use serde::Serialize;
 use skillwire_client::ServerConfig;
-use skillwire_state::Configured;
-use skillwire_trust::{Reason, Refusal, ServerLabel, StoreError};
+use skillwire_state::{Configured, Servers};
+use skillwire_trust::{Reason, Record, Refusal, ServerLabel, StoreError};
 
 use super::Outcome;
 use crate::{
     args::{ServerAllowLegacyArgs, ServerCommand, ServerImportArgs, ServerListArgs},
     exit::Exit,
     failure::Failure,
+    nearest::nearest,
     output::STRONG,
     prose, regular_file, report,
     session::warn,
@@ -37,6 +42,8 @@ pub(super) fn run(command: &ServerCommand) -> Outcome {
         ServerCommand::Login(_) => unreachable!("it was refused, as it is not built in"),
         ServerCommand::Logout(args) => login::forget(args),
         ServerCommand::Remove(args) => remove::run(args),
+        ServerCommand::Set(args) => set::run(args),
+        ServerCommand::Trust(args) => trust::run(args),
     }
 }
 
@@ -79,19 +86,29 @@ struct ListedServer<'a> {
     /// Whether all its resources may be searched for skills.
     #[serde(rename = "legacyDiscovery")]
     legacy: bool,
+    /// Public keys whose signed decisions count instead of a question.
+    #[serde(rename = "trustKeys", skip_serializing_if = "<[_]>::is_empty")]
+    trust_keys: &'a [String],
 }
 
 /// Shows the servers; secrets are masked.
 fn list(args: &ServerListArgs) -> Outcome {
     let servers = HostSettings::resolve()?.servers();
-    let Configured { servers: configured, legacy, problems } = servers.load().map_err(unusable)?;
+    let Configured { servers: configured, legacy, trust_keys, problems } =
+        servers.load().map_err(unusable)?;
+    let keys = |label: &ServerLabel| trust_keys.get(label).map_or(&[][..], Vec::as_slice);
     for problem in &problems {
         warn(&problem.to_string())?;
     }
     if args.json {
         let listed: Vec<_> = configured
             .iter()
-            .map(|(label, config)| ListedServer { label, config, legacy: legacy.contains(label) })
+            .map(|(label, config)| ListedServer {
+                label,
+                config,
+                legacy: legacy.contains(label),
+                trust_keys: keys(label),
+            })
             .collect();
         report::json(&mut std::io::stdout().lock(), &listed)?;
         return Ok(Exit::Ok);
@@ -100,10 +117,11 @@ fn list(args: &ServerListArgs) -> Outcome {
     let widest = configured.keys().map(|label| label.as_str().len()).max().unwrap_or(0);
     for (label, config) in &configured {
         let looked = if legacy.contains(label) { "  (legacy discovery)" } else { "" };
+        let decides = if keys(label).is_empty() { "" } else { "  (its signed decisions count)" };
         let label = label.as_str();
         writeln!(
             out,
-            "{STRONG}{label:widest$}{STRONG:#}  {}{looked}",
+            "{STRONG}{label:widest$}{STRONG:#}  {}{looked}{decides}",
             report::printable(&config.to_string())
         )?;
     }
@@ -119,7 +137,7 @@ fn allow_legacy(args: &ServerAllowLegacyArgs) -> Outcome {
     let label = label(&args.label)?;
     let servers = HostSettings::resolve()?.servers();
     if !servers.set_legacy(&label, !args.off).map_err(unusable)? {
-        return Err(unknown(&label).into());
+        return Err(not_configured(&servers, &label));
     }
     let mut out = prose::stdout();
     if args.off {
@@ -130,7 +148,7 @@ fn allow_legacy(args: &ServerAllowLegacyArgs) -> Outcome {
     Ok(Exit::Ok)
 }
 
-fn label(text: &str) -> Result<ServerLabel, Failure> {
+pub(super) fn label(text: &str) -> Result<ServerLabel, Failure> {
     ServerLabel::parse(text).map_err(|error| {
         Failure::usage(format!("The label `{}` {error}.", text.escape_debug()))
             .hint("Use a label such as `acme` or `work.github`.")
@@ -141,8 +159,27 @@ fn unusable(error: StoreError) -> Failure {
     Failure::caused(Exit::Usage, error)
 }
 
-fn unknown(label: &ServerLabel) -> Refusal {
-    Refusal::new(Reason::ServerUnknown)
-        .about(label)
-        .hint("`skillwire server list` shows the labels.")
+/// The refusal of a label that no server has; names the one that the user probably meant.
+pub(super) fn unknown<'a>(
+    label: &ServerLabel,
+    configured: impl Iterator<Item = &'a ServerLabel>,
+) -> Refusal {
+    let refusal = Refusal::new(Reason::ServerUnknown).about(label);
+    match nearest(label.as_str(), configured.map(ServerLabel::as_str)) {
+        Some(meant) => refusal.hint(format!("Did you mean `{meant}`?")),
+        None => refusal.hint("`skillwire server list` shows the labels."),
+    }
+}
+
+/// The failure of a label that no configured server has.
+fn not_configured(servers: &Servers, label: &ServerLabel) -> Failure {
+    match servers.load() {
+        Ok(configured) => unknown(label, configured.servers.keys()).into(),
+        Err(error) => unusable(error),
+    }
+}
+
+/// Tells whether a record holds a decision of the user.
+fn is_decided(record: &Record) -> bool {
+    record.approval.is_some() || record.declined.is_some() || record.disabled
 }

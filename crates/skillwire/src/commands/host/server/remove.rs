@@ -3,9 +3,9 @@
 use std::io::Write as _;
 
 use serde_json::json;
-use skillwire_trust::{Record, RecordStore as _, ServerLabel};
+use skillwire_trust::{Origin, RecordStore as _, ServerLabel};
 
-use super::{Outcome, label, unknown, unusable};
+use super::{Outcome, is_decided, label, unknown, unusable};
 use crate::{
     args::ServerRemoveArgs, exit::Exit, failure::Failure, output::counted, prose, report, session,
     settings::HostSettings, terminal,
@@ -26,7 +26,7 @@ pub(super) fn run(args: &ServerRemoveArgs) -> Outcome {
         let logged_in = session.settings().logins().remove(&label).map_err(unusable)?;
         let configured = session.settings().servers().remove(&label).map_err(unusable)?;
         if !configured && !logged_in && removed.files == 0 && removed.records == 0 {
-            return Err(unknown(&label).into());
+            return Err(unknown(&label, session.host().servers().iter()).into());
         }
         if args.json {
             let removed = json!({
@@ -49,12 +49,8 @@ pub(super) fn run(args: &ServerRemoveArgs) -> Outcome {
 
 /// Asks before decisions about the server's skills are deleted with it.
 fn confirm_removal(settings: &HostSettings, label: &ServerLabel) -> Result<(), Failure> {
-    let (records, _) = settings.records().all();
-    let is_decided = |record: &&Record| {
-        record.approval.is_some() || record.declined.is_some() || record.disabled
-    };
-    let of_server = records.iter().filter(|record| record.id.origin.server() == Some(label));
-    let decisions = of_server.filter(is_decided).count();
+    let (records, _) = settings.records().of_origin(&Origin::Server(label.clone()));
+    let decisions = records.iter().filter(|record| is_decided(record)).count();
     if decisions == 0 {
         return Ok(());
     }

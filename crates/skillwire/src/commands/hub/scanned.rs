@@ -1,0 +1,60 @@
+//! Scans skills before they are published.
+
+use bytes::Bytes;
+use serde_json::Value;
+use skillwire_core::RelPath;
+
+use crate::{args::PublishArgs, failure::Failure};
+
+/// Scans the skill of a folder and shows what was found. Refuses one with a finding at `high` or
+/// above, unless the user wants to publish it all the same. Returns the findings for `--json`.
+#[cfg(feature = "scan")]
+pub(super) fn before_publishing(args: &PublishArgs) -> Result<Option<Value>, Failure> {
+    use std::io::BufWriter;
+
+    use skillwire_scan::Severity;
+
+    use crate::{commands::scan, exit::Exit, output::counted, prose, refusals::argument};
+
+    let scanned = scan::scan_paths(std::slice::from_ref(&args.path))?;
+    let reports = || scanned.skills.iter().map(|skill| &skill.report);
+    let severe = reports().flat_map(|report| report.at_least(Severity::High)).count();
+    if !args.target.json && reports().any(|it| it.at_least(Severity::Medium).next().is_some()) {
+        scanned.human(&mut BufWriter::new(prose::stderr()), Severity::Medium, false)?;
+    }
+    if severe > 0 && !args.despite_findings {
+        let found = counted(severe, "finding");
+        let path = argument(&args.path);
+        return Err(Failure::new(
+            Exit::Findings,
+            format!("The scanner has {found} at `high` or above, so nothing was published."),
+        )
+        .hint(format!(
+            "`skillwire scan {path}` shows each. Remove what it found, silence a finding with a \
+             reason, or add `--despite-findings`."
+        )));
+    }
+    let findings: Vec<_> = reports().flat_map(|report| &report.findings).collect();
+    Ok(serde_json::to_value(findings).ok())
+}
+
+#[cfg(not(feature = "scan"))]
+#[expect(clippy::unnecessary_wraps, reason = "the other build refuses")]
+pub(super) fn before_publishing(_: &PublishArgs) -> Result<Option<Value>, Failure> {
+    Ok(None)
+}
+
+/// Why files of a skill should not be published unseen: their worst finding at `high` or above.
+#[cfg(feature = "scan")]
+pub(super) fn alarm(files: &[(RelPath, Bytes)]) -> Option<String> {
+    let mut scanned = skillwire_scan::SkillFiles::new();
+    for (path, bytes) in files {
+        scanned.add(path.as_str(), bytes.clone());
+    }
+    crate::commands::scan::worst(&scanned, skillwire_scan::Severity::High)
+}
+
+#[cfg(not(feature = "scan"))]
+pub(super) fn alarm(_: &[(RelPath, Bytes)]) -> Option<String> {
+    None
+}

@@ -1,0 +1,66 @@
+//! `skillwire remove`: takes installed skills away, with everything that was made for them.
+
+use std::io::{self, Write as _};
+
+use serde_json::json;
+use skillwire_install::{InstallScope, InstalledSkill};
+
+use super::{
+    agrees, find, installing, is_handle, kept, run_command, state::InstallState, targets::Project,
+};
+use crate::{
+    args::RemoveArgs, commands::Outcome, exit::Exit, output::counted, prose, report, session,
+    settings::HostSettings,
+};
+
+pub(in crate::commands) fn run(args: &RemoveArgs) -> Outcome {
+    let (handles, names): (Vec<_>, Vec<_>) =
+        args.names.iter().cloned().partition(|name| is_handle(name));
+    for handle in &handles {
+        let mut words = vec!["revoke", handle.as_str()];
+        words.extend(args.json.then_some("--json"));
+        run_command(&words)?;
+    }
+    if names.is_empty() && !args.all {
+        return Ok(Exit::Ok);
+    }
+    let settings = HostSettings::resolve()?;
+    let state = InstallState::new(&settings);
+    let installed = state.load()?;
+    let found = find(installed.skills(), &names, args.scope, &Project::find()?)?;
+    let found: Vec<InstalledSkill> = found.into_iter().cloned().collect();
+    if found.is_empty() {
+        writeln!(prose::stderr(), "No skill is installed here.")?;
+        return Ok(Exit::Ok);
+    }
+    if !args.json {
+        let mut err = prose::stderr();
+        for skill in &found {
+            for placement in &skill.placements {
+                writeln!(err, "{}", placement.directory.display())?;
+            }
+        }
+    }
+    let question = format!("Remove {}?", counted(found.len(), "skill"));
+    if !args.yes && !agrees(&settings, &question, false)? {
+        writeln!(prose::stderr(), "Nothing was removed.")?;
+        return Ok(Exit::Ok);
+    }
+    installing::remove(&state, &found, args.discard_edits)?;
+    let of_host: Vec<_> =
+        found.iter().filter(|skill| skill.scope == InstallScope::Kept).cloned().collect();
+    if !of_host.is_empty() {
+        session::run(args.json, async || {
+            kept::forget(&settings, &state, &of_host).await?;
+            Ok(Exit::Ok)
+        })?;
+    }
+    if args.json {
+        report::json(&mut io::stdout().lock(), &json!({"removed": found}))?;
+        return Ok(Exit::Ok);
+    }
+    for skill in &found {
+        writeln!(prose::stdout(), "Removed {}.", skill.name)?;
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,114 @@
+//! `skillwire sync`: gives the user the skills that a project names, as its lock file pins them.
+
+mod files;
+mod servers;
+mod sources;
+mod trust;
+
+use std::io::{self, Write as _};
+
+use serde_json::json;
+use skillwire_install::InstalledSkill;
+
+use self::files::ProjectFiles;
+use super::{installing, state::InstallState, targets::Project};
+use crate::{
+    args::SyncArgs,
+    commands::Outcome,
+    exit::Exit,
+    failure::Failure,
+    output::{STRONG, counted},
+    prose, report, session,
+    settings::HostSettings,
+};
+
+/// What a sync did.
+#[derive(Debug, Default)]
+struct SyncReport {
+    /// Servers that were configured for the user, by their label here.
+    servers: Vec<String>,
+    installed: Vec<InstalledSkill>,
+    /// Skills of sources that were in place already.
+    unchanged: usize,
+    removed: Vec<String>,
+    /// Handles of skills of servers that are approved as the lock file pins them.
+    approved: Vec<String>,
+    lock_written: bool,
+}
+
+pub(in crate::commands) fn run(args: &SyncArgs) -> Outcome {
+    let settings = HostSettings::resolve()?;
+    let project = Project::find()?;
+    let mut files = ProjectFiles::read(project.root(), &settings)?;
+    trust::check(args, &settings, &files)?;
+    session::run(args.json, async || {
+        let state = InstallState::new(&settings);
+        let mut report = SyncReport::default();
+        let planned = sources::resolve(args, &settings, &state, &mut files).await?;
+        let labels = servers::configure(&settings, &files, &mut report)?;
+        let approvals = servers::resolve(args, &settings, &mut files, &labels).await?;
+        let removed = sources::dropped(&state, &files)?;
+        if args.dry_run {
+            return finish(args, &files, &report, planned.missing.len() + removed.len());
+        }
+        report.unchanged = planned.unchanged;
+        report.installed = installing::install(&state, &planned.missing, args.discard_edits)?;
+        installing::remove(&state, &removed, args.discard_edits)?;
+        report.removed = removed.into_iter().map(|skill| skill.name).collect();
+        report.approved = servers::approve(&settings, &approvals).await?;
+        if !args.frozen {
+            report.lock_written = files.write_lock()?;
+        }
+        // What was just written is what the user agreed to.
+        trust::record(&settings, &files)?;
+        finish(args, &files, &report, 0)
+    })
+}
+
+fn finish(args: &SyncArgs, files: &ProjectFiles, report: &SyncReport, would: usize) -> Outcome {
+    if args.json {
+        let done = json!({
+            "project": files.root(),
+            "servers": report.servers,
+            "installed": report.installed,
+            "unchanged": report.unchanged,
+            "removed": report.removed,
+            "approved": report.approved,
+            "lockWritten": report.lock_written,
+            "wouldChange": would,
+        });
+        report::json(&mut io::stdout().lock(), &done)?;
+        return Ok(Exit::Ok);
+    }
+    let mut out = prose::stdout();
+    if args.dry_run {
+        writeln!(out, "{} would be installed or removed.", counted(would, "skill"))?;
+        return Ok(Exit::Ok);
+    }
+    for label in &report.servers {
+        writeln!(out, "Added the server {STRONG}{label}{STRONG:#}.")?;
+    }
+    for skill in &report.installed {
+        writeln!(out, "Installed {STRONG}{}{STRONG:#}.", skill.name)?;
+    }
+    for name in &report.removed {
+        writeln!(out, "Removed {name}.")?;
+    }
+    for handle in &report.approved {
+        writeln!(out, "Approved {STRONG}{handle}{STRONG:#}.")?;
+    }
+    if report.lock_written {
+        writeln!(out, "Wrote `{}`; commit it beside `{}`.", files::LOCK, super::PROJECT_FILE)?;
+    }
+    let all = report.unchanged + report.installed.len() + files.approvals().skills().count();
+    writeln!(out, "{} in place.", counted(all, "skill"))?;
+    Ok(Exit::Ok)
+}
+
+/// The failure of `--frozen`: the lock file does not say what the project's file asks for.
+fn not_locked(problem: String) -> Failure {
+    Failure::new(Exit::Findings, problem).hint(format!(
+        "Run `skillwire sync` without `--frozen`, review what changes in `{}`, and commit it.",
+        files::LOCK
+    ))
+}

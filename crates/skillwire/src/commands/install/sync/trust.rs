@@ -1,0 +1,107 @@
+//! Whether the user trusts a project: asked once, for each content of its files.
+
+use std::{collections::BTreeMap, io::Write as _};
+
+use skillwire_state::StateFile;
+
+use super::{super::agrees, files::ProjectFiles};
+use crate::{
+    args::SyncArgs,
+    exit::Exit,
+    failure::Failure,
+    output::{FAINT, STRONG},
+    prose,
+    report::printable,
+    settings::HostSettings,
+};
+
+/// The file that says which projects are trusted.
+const FILE: &str = "projects.json";
+
+/// The most bytes of that file.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// The digests of the files of projects, by their folders.
+type TrustedProjects = BTreeMap<String, String>;
+
+fn file(settings: &HostSettings) -> StateFile {
+    StateFile::new(settings.state(), FILE, MOST_BYTES)
+}
+
+fn parse(text: Option<&str>) -> Result<TrustedProjects, Failure> {
+    text.map_or_else(|| Ok(TrustedProjects::default()), serde_json::from_str).map_err(|error| {
+        Failure::usage(format!("`{FILE}` in the folder of your state cannot be understood."))
+            .because(error)
+            .hint("Remove the file; you are asked about each project again.")
+    })
+}
+
+/// Asks whether the project is trusted, unless the user agreed to the same bytes before.
+pub(super) fn check(
+    args: &SyncArgs,
+    settings: &HostSettings,
+    files: &ProjectFiles,
+) -> Result<(), Failure> {
+    let trusted = parse(file(settings).read()?.as_deref())?;
+    let root = files.root().display().to_string();
+    if trusted.get(&root) == Some(&files.digest().to_string()) {
+        return Ok(());
+    }
+    show(files, trusted.contains_key(&root))?;
+    let agreed = match agrees(settings, "Trust this project to install these?", args.trust_project)
+    {
+        Ok(agreed) => agreed,
+        Err(failure) if failure.exit() == Exit::Usage => {
+            return Err(Failure::new(
+                Exit::Approval,
+                "The files of this project are not trusted, and there is no terminal to ask you on.",
+            )
+            .hint(
+                "Look at them and run `skillwire sync` in a terminal; `--trust-project` trusts them \
+                 without a question, such as in CI.",
+            ));
+        }
+        Err(failure) => return Err(failure),
+    };
+    if agreed { Ok(()) } else { Err(Failure::new(Exit::Approval, "Nothing was changed.")) }
+}
+
+/// Notes that the user agreed to the files as they are now.
+pub(super) fn record(settings: &HostSettings, files: &ProjectFiles) -> Result<(), Failure> {
+    let (root, digest) = (files.root().display().to_string(), files.digest().to_string());
+    file(settings).change(|text| {
+        let mut trusted = parse(text.as_deref())?;
+        if trusted.insert(root, digest.clone()).as_ref() == Some(&digest) {
+            return Ok((None, ()));
+        }
+        let text = serde_json::to_string_pretty(&trusted).map_err(std::io::Error::from)? + "\n";
+        Ok((Some(text), ()))
+    })
+}
+
+/// Shows what the project would bring.
+fn show(files: &ProjectFiles, is_known: bool) -> std::io::Result<()> {
+    let mut out = prose::stderr();
+    let changed = if is_known { " changed since you trusted it" } else { "" };
+    writeln!(out, "The project {STRONG}{}{STRONG:#}{changed} names:", files.root().display())?;
+    for server in &files.file().servers {
+        let address = server.url.clone().unwrap_or_else(|| server.command.join(" "));
+        let skills = words(&server.skills, "no skill");
+        let (label, address) = (printable(&server.label), printable(&address));
+        let kind = if server.url.is_some() { "server" } else { "program that is started" };
+        writeln!(out, "  {kind} {STRONG}{label}{STRONG:#} {address}: {skills}")?;
+    }
+    for source in &files.file().sources {
+        let skills = words(&source.skills, "every skill");
+        let from = source.address(files.forge()).map_or(source.from.clone(), |it| it.to_string());
+        let is_pinned = files.lock().skills().iter().any(|skill| skill.from == from);
+        let pinned = if is_pinned { "pinned" } else { "not pinned yet" };
+        let from = printable(&from);
+        writeln!(out, "  {STRONG}{from}{STRONG:#}: {skills} {FAINT}({pinned}){FAINT:#}")?;
+    }
+    Ok(())
+}
+
+fn words(names: &[String], none: &str) -> String {
+    if names.is_empty() { none.to_owned() } else { printable(&names.join(", ")) }
+}

@@ -1,0 +1,280 @@
+//! The page of a server: its catalogue for every visitor, to read and to install from.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use serde_json::Value;
+use skillwire_catalog::{Catalog, Snapshot, ViewId};
+use skillwire_core::{ContentId, Digest, SKILL_FILE};
+use skillwire_page::{
+    Filled, LiveState, PageProblem, PageProvider,
+    model::{
+        CatalogueQuery, CatalogueRow, CatalogueView, FactRow, FileContent, FileRow, FileView,
+        Image, InstallLine, ScanResult, Section, Site, SkillKey, SkillState, SkillText, SkillView,
+        Tone,
+    },
+    text_of,
+};
+use skillwire_source::{FileRecord, Skill, SkillContent};
+
+/// The longest description in a list.
+const MAX_DESCRIPTION: usize = 400;
+
+/// A visitor, who may read what everybody may.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Visitor;
+
+/// Fills the page of a server from its catalogue.
+pub(crate) struct CatalogPage {
+    catalog: Arc<Catalog>,
+    /// What visitors see.
+    view: ViewId,
+    /// What the server is called.
+    name: String,
+    /// The address of its endpoint, as clients write it.
+    url: String,
+    #[cfg(feature = "search")]
+    index: Mutex<Option<(u64, Arc<skillwire_search::SearchIndex>)>>,
+}
+
+impl CatalogPage {
+    pub(crate) fn new(catalog: Arc<Catalog>, view: ViewId, name: String, url: String) -> Self {
+        Self {
+            catalog,
+            view,
+            name,
+            url,
+            #[cfg(feature = "search")]
+            index: Mutex::default(),
+        }
+    }
+
+    async fn snapshot(&self) -> Filled<Arc<Snapshot>> {
+        self.catalog.ready().await;
+        self.catalog.now(self.view).ok_or(PageProblem::NotFound)
+    }
+
+    async fn find(&self, key: &SkillKey) -> Filled<Arc<Skill>> {
+        let snapshot = self.snapshot().await?;
+        snapshot.skill(key.as_str()).cloned().ok_or(PageProblem::NotFound)
+    }
+
+    /// Returns the skills of a page that have the words, and how many have them.
+    #[cfg(feature = "search")]
+    fn search(&self, snapshot: &Arc<Snapshot>, query: &CatalogueQuery) -> (Vec<Arc<Skill>>, usize) {
+        let mut kept = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        let generation = snapshot.generation();
+        let index = match &*kept {
+            Some((of, index)) if *of == generation => Arc::clone(index),
+            _ => {
+                let text = |skill: &Arc<Skill>| {
+                    let fields = fields(skill);
+                    skillwire_search::SkillText::new(skill.name(), &skill.path(), &fields)
+                };
+                let index = Arc::new(snapshot.listed().map(text).collect());
+                *kept = Some((generation, Arc::clone(&index)));
+                index
+            }
+        };
+        drop(kept);
+        let skills: Vec<&Arc<Skill>> = snapshot.listed().collect();
+        let range = query.range();
+        let hits = index.search(&query.words, range.end, |_| true);
+        let page = hits.best.into_iter().skip(range.start);
+        (
+            page.filter_map(|position| skills.get(position).map(|it| Arc::clone(it))).collect(),
+            hits.total,
+        )
+    }
+
+    #[cfg(not(feature = "search"))]
+    #[expect(clippy::unused_self, reason = "builds with `search` keep an index")]
+    fn search(&self, snapshot: &Arc<Snapshot>, query: &CatalogueQuery) -> (Vec<Arc<Skill>>, usize) {
+        let words = query.words.to_lowercase();
+        let fits = |skill: &&Arc<Skill>| {
+            let text = format!("{} {}", skill.name(), description(&fields(skill))).to_lowercase();
+            words.split_whitespace().all(|word| text.contains(word))
+        };
+        let fitting: Vec<&Arc<Skill>> = snapshot.listed().filter(fits).collect();
+        let range = query.range();
+        let page = fitting.iter().skip(range.start).take(range.len());
+        (page.map(|skill| Arc::clone(skill)).collect(), fitting.len())
+    }
+
+    /// How a visitor uses a skill of this server.
+    fn install(&self, skill: &Skill) -> Vec<InstallLine> {
+        let label: String = self.name.to_ascii_lowercase();
+        let label: String =
+            label.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+        let label = if label.is_empty() { "skills".to_owned() } else { label };
+        let name = crate::report::printable(skill.name());
+        vec![InstallLine {
+            label: "Add this server, look at the skill, and load it:".to_owned(),
+            line: format!(
+                "skillwire server add {label} {}\nskillwire approve {label}:{name}\nskillwire load {label}:{name}",
+                self.url
+            ),
+        }]
+    }
+}
+
+/// The frontmatter of a skill.
+fn fields(skill: &Skill) -> serde_json::Map<String, Value> {
+    let entry: Value = serde_json::from_str(&skill.entry).unwrap_or_default();
+    entry.get("frontmatter").and_then(Value::as_object).cloned().unwrap_or_default()
+}
+
+fn description(fields: &serde_json::Map<String, Value>) -> String {
+    let text = fields.get("description").and_then(Value::as_str).unwrap_or_default();
+    text.chars().take(MAX_DESCRIPTION).collect()
+}
+
+fn state(skill: &Skill) -> SkillState {
+    match &skill.content {
+        SkillContent::Files(_) => SkillState::new("served", Tone::Good),
+        SkillContent::Generated(_) => {
+            SkillState::new("generated", Tone::Warning).detail("its files may differ each time")
+        }
+    }
+}
+
+/// Reads a file as it was published; one that changed since is not shown.
+async fn read(skill: &Arc<Skill>, file: &FileRecord) -> Option<Bytes> {
+    let SkillContent::Files(tree) = &skill.content else { return None };
+    if tree.store.is_withdrawn() {
+        return None;
+    }
+    let (store, wanted) = (Arc::clone(&tree.store), file.clone());
+    let read = move || store.read(&wanted.path, wanted.size);
+    let bytes = tokio::task::spawn_blocking(read).await.ok()?.ok()?;
+    (Digest::of(&bytes) == file.digest).then_some(bytes)
+}
+
+fn file_row(file: &FileRecord) -> FileRow {
+    FileRow {
+        path: file.path.to_string(),
+        size: Some(file.size),
+        media_type: file.media_type.to_owned(),
+        is_read: true,
+    }
+}
+
+impl PageProvider for CatalogPage {
+    type Reader = Visitor;
+
+    async fn sign_in(&self, _: &str) -> Option<Visitor> {
+        None
+    }
+
+    fn visitor(&self) -> Option<Visitor> {
+        Some(Visitor)
+    }
+
+    async fn site(&self, _: &Visitor) -> Site {
+        Site {
+            name: self.name.clone(),
+            place: self.url.clone(),
+            sections: vec![Section::Catalogue],
+            live: LiveState::default(),
+            reader: None,
+        }
+    }
+
+    async fn catalogue(&self, _: &Visitor, query: &CatalogueQuery) -> Filled<CatalogueView> {
+        let snapshot = self.snapshot().await?;
+        let all = snapshot.listed_count();
+        let (page, total) = if query.words.trim().is_empty() {
+            let range = query.range();
+            let page = snapshot.listed().skip(range.start).take(range.len());
+            (page.cloned().collect(), all)
+        } else {
+            self.search(&snapshot, query)
+        };
+        let rows = page.iter().map(|skill| CatalogueRow {
+            key: SkillKey::new(skill.uri.as_str()),
+            name: skill.name().to_owned(),
+            description: description(&fields(skill)),
+            origin: skill.path(),
+            state: state(skill),
+            scan: ScanResult::NotScanned,
+            signer: None,
+            marks: Vec::new(),
+        });
+        let rows = rows.collect();
+        Ok(CatalogueView { rows, total, all, filters: Vec::new(), notices: Vec::new() })
+    }
+
+    async fn skill(&self, _: &Visitor, key: &SkillKey) -> Filled<SkillView> {
+        let skill = self.find(key).await?;
+        let fields = fields(&skill);
+        let mut view = SkillView::new(key.clone(), skill.name(), state(&skill));
+        view.description = description(&fields);
+        view.origin.clone_from(&self.name);
+        view.facts.push(FactRow::code("URI", skill.uri.as_str()));
+        view.frontmatter = fields
+            .iter()
+            .map(|(name, value)| match value {
+                Value::String(text) => FactRow::words(name, text),
+                other => FactRow::code(name, other.to_string()),
+            })
+            .collect();
+        view.install = self.install(&skill);
+        let SkillContent::Files(tree) = &skill.content else { return Ok(view) };
+        let content = tree.files.iter().map(|file| (file.path.clone(), file.digest, file.size));
+        if let Ok(content) = ContentId::of(content) {
+            view.facts.push(FactRow::code("Content", content.to_string()));
+        }
+        view.files = Some(tree.files.iter().map(file_row).collect());
+        let file = tree.file_at(SKILL_FILE).ok_or(PageProblem::NotFound)?;
+        view.text = match read(&skill, file).await {
+            Some(bytes) => match text_of(&bytes) {
+                Some(text) => SkillText::Read(text.to_owned()),
+                None => SkillText::NotText,
+            },
+            None => SkillText::Failed("It is changing just now. Load the page again.".to_owned()),
+        };
+        #[cfg(feature = "scan")]
+        {
+            let mut files = skillwire_scan::SkillFiles::new();
+            for file in &tree.files {
+                if let Some(bytes) = read(&skill, file).await {
+                    files.add(file.path.to_string(), bytes);
+                }
+            }
+            let scan = move || super::scanned::compare(&files, None);
+            if let Ok(evidence) = tokio::task::spawn_blocking(scan).await {
+                view.evidence = evidence.view;
+            }
+        }
+        Ok(view)
+    }
+
+    async fn file(&self, _: &Visitor, key: &SkillKey, path: &str) -> Filled<FileView> {
+        let skill = self.find(key).await?;
+        let SkillContent::Files(tree) = &skill.content else { return Err(PageProblem::NotFound) };
+        let file = tree.file_at(path).ok_or(PageProblem::NotFound)?;
+        let content = match read(&skill, file).await {
+            None => FileContent::Failed("It is changing just now. Load the page again.".to_owned()),
+            Some(bytes) => match text_of(&bytes) {
+                Some(text) => FileContent::Text(text.to_owned()),
+                None if Image::of(&bytes).is_some() => FileContent::Image,
+                None => FileContent::Other,
+            },
+        };
+        Ok(FileView {
+            key: key.clone(),
+            skill: skill.name().to_owned(),
+            file: file_row(file),
+            digest: Some(file.digest.hex()),
+            content,
+        })
+    }
+
+    async fn image(&self, _: &Visitor, key: &SkillKey, path: &str) -> Filled<Image> {
+        let skill = self.find(key).await?;
+        let SkillContent::Files(tree) = &skill.content else { return Err(PageProblem::NotFound) };
+        let file = tree.file_at(path).ok_or(PageProblem::NotFound)?;
+        let bytes = read(&skill, file).await.ok_or(PageProblem::NotFound)?;
+        Image::of(&bytes).ok_or(PageProblem::NotFound)
+    }
+}

@@ -1,0 +1,34 @@
+//! The entries that give this user's skills to agents.
+
+use skillwire_agents::agents;
+use skillwire_page::{
+    Filled, PageProblem,
+    model::{ConnectView, ConnectionEntry},
+};
+
+use crate::settings::AgentSettings;
+
+pub(super) fn view() -> Filled<ConnectView> {
+    let settings = AgentSettings::resolve().map_err(|failure| {
+        PageProblem::Refused(anstream::adapter::strip_str(&failure.to_string()).to_string())
+    })?;
+    let entry = settings.entry();
+    let mut entries: Vec<ConnectionEntry> = agents()
+        .iter()
+        .map(|agent| ConnectionEntry {
+            client: agent.name().to_owned(),
+            file: settings.short(&settings.file(agent)),
+            text: agent.snippet(&entry),
+            is_present: settings.is_present(agent),
+            is_connected: settings.written(agent).is_some_and(|written| written == entry),
+        })
+        .collect();
+    entries.sort_by_key(|entry| !(entry.is_connected || entry.is_present));
+    Ok(ConnectView {
+        about: "Give any agent the skills of your servers and folders. A skill of a server is loaded only \
+                after you approved it."
+            .to_owned(),
+        line: Some(format!("{} setup", settings.program())),
+        entries,
+    })
+}

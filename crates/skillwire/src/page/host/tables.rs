@@ -1,0 +1,202 @@
+//! Approvals, servers and settings.
+
+use skillwire_page::{
+    Filled, PageProblem,
+    model::{Cell, RowAct, Section, TableQuery, TableRow, TableView, Tone},
+};
+use skillwire_trust::{DecisionChannel, Record, RecordStore as _};
+
+use super::{HostPage, ListingState, key_of, lock, sentence};
+
+fn time(time: std::time::SystemTime) -> Cell {
+    Cell::Time(humantime::format_rfc3339_seconds(time).to_string())
+}
+
+fn act(name: &'static str, about: &impl ToString, label: &str) -> RowAct {
+    RowAct { name, about: about.to_string(), label: label.to_owned() }
+}
+
+impl HostPage {
+    pub(super) fn section_table(&self, section: Section, query: &TableQuery) -> Filled<TableView> {
+        match section {
+            Section::Approvals => Ok(self.approvals(query)),
+            Section::Context => self.context_table(),
+            Section::Runs | Section::Audit => self.log_table(section, query),
+            Section::Servers => Ok(self.servers()),
+            Section::Settings => self.settings_table(),
+            Section::Catalogue | Section::Review | Section::Connect => Err(PageProblem::NotFound),
+        }
+    }
+
+    fn approvals(&self, query: &TableQuery) -> TableView {
+        let (records, errors) = self.settings.records().all();
+        let words = query.words.to_lowercase();
+        let fits = |record: &&Record| {
+            let decided = record.approval.is_some() || record.declined.is_some() || record.disabled;
+            (decided || record.next_load.is_some())
+                && record.id.to_string().to_lowercase().contains(&words)
+        };
+        let mut fitting: Vec<&Record> = records.iter().filter(fits).collect();
+        fitting.sort_by_key(|record| {
+            std::cmp::Reverse(record.approval.as_ref().map(|approval| approval.at))
+        });
+        let total = fitting.len();
+        let first = query.page.saturating_mul(TableQuery::PAGE);
+        let rows = fitting.into_iter().skip(first).take(TableQuery::PAGE).map(approval_row);
+        let notices = errors.iter().map(|error| skillwire_page::model::Notice {
+            tone: Tone::Bad,
+            text: format!("{error}. It approves nothing."),
+            act: None,
+        });
+        TableView {
+            about: "What you decided. An approval holds for exactly the content it was given for."
+                .to_owned(),
+            columns: vec!["Skill", "Decision", "Since", "How", "Allows"],
+            rows: rows.collect(),
+            total: Some(total),
+            has_more: first + TableQuery::PAGE < total,
+            has_search: true,
+            notices: notices.collect(),
+            empty: "You have not decided about any skill yet.".to_owned(),
+            ..TableView::default()
+        }
+    }
+
+    fn servers(&self) -> TableView {
+        let listings = lock(&self.listings);
+        let rows = self.configured.servers.iter().map(|(label, config)| {
+            let (state, skills, when) = match listings.get(label) {
+                None => (Cell::State(Tone::Plain, "not asked".to_owned()), String::new(), None),
+                Some(ListingState::Asked) => {
+                    (Cell::State(Tone::Waiting, "waiting".to_owned()), String::new(), None)
+                }
+                Some(ListingState::Listed { at, skills, how }) => {
+                    let found = if *skills == 1 {
+                        "1 skill".to_owned()
+                    } else {
+                        format!("{skills} skills")
+                    };
+                    (
+                        Cell::State(Tone::Good, "listed".to_owned()),
+                        format!("{found}; {how}"),
+                        Some(*at),
+                    )
+                }
+                Some(ListingState::Failed { at, refusal }) => {
+                    (Cell::State(Tone::Bad, "failed".to_owned()), sentence(refusal), Some(*at))
+                }
+            };
+            let when = when.map_or_else(|| Cell::Text(String::new()), time);
+            TableRow {
+                cells: vec![
+                    Cell::Detailed(label.to_string(), config.to_string()),
+                    state,
+                    Cell::Text(skills),
+                    when,
+                ],
+                acts: vec![act("list", label, "Ask again")],
+            }
+        });
+        TableView {
+            about: "The servers whose skills you use, under the labels that you gave them."
+                .to_owned(),
+            columns: vec!["Server", "State", "Skills", "Last asked"],
+            rows: rows.collect(),
+            empty: "There are no servers; `skillwire server add LABEL URL` adds one.".to_owned(),
+            ..TableView::default()
+        }
+    }
+
+    fn settings_table(&self) -> Filled<TableView> {
+        let user = self.settings.user();
+        let user = user.map_err(|failure| {
+            PageProblem::Refused(anstream::adapter::strip_str(&failure.to_string()).to_string())
+        })?;
+        let state = self.settings.state();
+        let row = |name: &str, value: Cell, how: String| TableRow {
+            cells: vec![Cell::Text(name.to_owned()), value, Cell::Text(how)],
+            acts: Vec::new(),
+        };
+        let unattended = if user.unattended_approvals {
+            Cell::State(Tone::Warning, "allowed".to_owned())
+        } else {
+            Cell::State(Tone::Good, "forbidden".to_owned())
+        };
+        let settings = state.join("settings.toml");
+        let signers = state.join("trust.toml");
+        let has_rules = if signers.exists() { "set" } else { "none" };
+        let folder = |path: Option<&std::path::Path>| {
+            Cell::Code(path.map_or_else(String::new, |path| path.display().to_string()))
+        };
+        let rows = vec![
+            row(
+                "Approvals without a question",
+                unattended,
+                format!("`unattended-approvals` in `{}`", settings.display()),
+            ),
+            row(
+                "Rules about signers",
+                Cell::State(Tone::Plain, has_rules.to_owned()),
+                format!("`{}`", signers.display()),
+            ),
+            row(
+                "Your state",
+                folder(Some(&state)),
+                "Decisions, log, servers and logins. `SKILLWIRE_HOME` moves it.".to_owned(),
+            ),
+            row(
+                "Your skill folders",
+                folder(self.settings.home()),
+                "Folders of agents below it are read.".to_owned(),
+            ),
+            row(
+                "Project",
+                folder(self.settings.project()),
+                "Its skills count with `--trust-project`.".to_owned(),
+            ),
+        ];
+        Ok(TableView {
+            about:
+                "What applies to every command. A file is read anew by each command, so a change \
+                    counts from the next one on."
+                    .to_owned(),
+            columns: vec!["Setting", "Value", "Where"],
+            rows,
+            ..TableView::default()
+        })
+    }
+}
+
+fn approval_row(record: &Record) -> TableRow {
+    let approval = record.approval.as_ref();
+    let (tone, word) = match approval {
+        _ if record.disabled => (Tone::Plain, "switched off"),
+        Some(approval) if approval.revoked => (Tone::Warning, "changed since"),
+        Some(_) => (Tone::Good, "approved"),
+        None if record.next_load.is_some() => (Tone::Waiting, "allowed once"),
+        None => (Tone::Bad, "declined"),
+    };
+    let next = record.next_load.as_ref();
+    let how = approval.and_then(|approval| approval.channel).map_or("", DecisionChannel::words);
+    let grants = approval.map(|approval| &approval.grants).or(next.map(|next| &next.grants));
+    let grants = grants.map(skillwire_trust::Grants::sentence).unwrap_or_default();
+    let since = approval.map(|approval| approval.at).or(next.map(|next| next.at));
+    let key = key_of(&record.id);
+    let mut acts = Vec::new();
+    if approval.is_some() || next.is_some() {
+        acts.push(act("revoke", &key, "Withdraw"));
+    }
+    if record.disabled {
+        acts.push(act("enable", &key, "Switch on"));
+    }
+    TableRow {
+        cells: vec![
+            Cell::Skill(key, record.id.to_string()),
+            Cell::State(tone, word.to_owned()),
+            since.map_or_else(|| Cell::Text(String::new()), time),
+            Cell::Text(how.to_owned()),
+            Cell::Text(grants),
+        ],
+        acts,
+    }
+}
