@@ -402,9 +402,13 @@ mod tests {
         }
         let text = engine.metrics().text();
         for method in [method::TOOLS_CALL, method::PROMPTS_GET, method::SKILLS_LIST] {
-            assert!(text.contains(&format!(r#"{{method="{method}",code="-32603"}} 1"#)), "{text}");
+            let labels =
+                format!(r#"{{method="{method}",code="-32603",mount="/mcp",outcome="failed"}} 1"#);
+            assert!(text.contains(&labels), "{text}");
         }
-        assert!(text.contains(r#"skillwire_requests_total{method="other",code="-32603"} 100"#));
+        assert!(
+            text.contains(r#"{method="other",code="-32603",mount="/mcp",outcome="failed"} 100"#)
+        );
         assert!(!text.contains("evil"));
     }
 
@@ -420,6 +424,7 @@ mod tests {
         let error = work.await.expect_err("a panic is no result");
         assert_eq!(error.code, ErrorCode::Internal);
         assert!(!error.message.contains("secret"), "{}", error.message);
-        assert!(engine.metrics().text().contains(r#"method="resources/read",code="-32603"} 1"#));
+        let counted = r#"method="resources/read",code="-32603",mount="/mcp",outcome="failed"} 1"#;
+        assert!(engine.metrics().text().contains(counted));
     }
 }

@@ -132,7 +132,7 @@ impl HttpEndpoint {
         let identity = &engine.config().identity;
         let name = identity.title.clone().unwrap_or_else(|| identity.name.clone());
         let provider = CatalogPage::new(Arc::clone(engine.catalog()), view, name, self.url.clone());
-        let access = &self.options.access;
+        let access = self.options.access.now();
         let hosts = PageHosts::named(access.hosts.iter().cloned(), access.any_host);
         Some(Page::new(Arc::new(provider), PageOptions::new(hosts, "skillwire")))
     }
