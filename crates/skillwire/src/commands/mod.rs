@@ -7,6 +7,7 @@ mod check;
 mod convert;
 #[cfg(feature = "execute")]
 mod execute;
+mod file_stamps;
 mod generate;
 #[cfg(feature = "host")]
 pub(crate) mod host;

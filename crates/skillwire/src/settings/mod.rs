@@ -20,6 +20,7 @@ pub(crate) mod hub;
 pub(crate) mod hub_access;
 mod identity;
 mod named;
+pub(crate) mod operating;
 mod reading;
 mod serve;
 #[cfg(all(feature = "host", feature = "sign"))]
@@ -52,5 +53,5 @@ pub(crate) use self::{
     http::{HttpSettings, ServeTransport, TokenFile},
     named::NamedSkills,
     reading::{FolderReading, folder_of, unavailable},
-    serve::ServeSettings,
+    serve::{ServeSettings, config_table, http_settings},
 };

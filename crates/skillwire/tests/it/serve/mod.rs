@@ -6,6 +6,7 @@ mod folders;
 mod lifecycle;
 mod live;
 mod logs;
+mod operating;
 mod options;
 mod starting;
 mod tools;
