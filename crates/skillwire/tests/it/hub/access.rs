@@ -221,7 +221,14 @@ async fn the_hub_signs_what_it_serves_and_a_host_that_trusts_its_key_does_not_as
     hub.folder.file("refunds/more.md", "More.\n");
     hub.publish("refunds").await;
     user.run_ok(&["load", "hub:refunds"]).await;
-    let keys: Value = serde_json::from_slice(&hub.api("GET", "/keys", b"").await.body).unwrap();
+    let mut keys = Value::Null;
+    for _ in 0..100 {
+        keys = serde_json::from_slice(&hub.api("GET", "/keys", b"").await.body).unwrap();
+        if keys["items"].as_array().is_some_and(|keys| keys.len() == 2) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     assert_eq!(keys["items"].as_array().unwrap().len(), 2, "{keys}");
     let content = user.run_json(&["show", "hub:refunds", "--json"]).await;
     let content =

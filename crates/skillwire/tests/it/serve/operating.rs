@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use skillwire_testkit::SkillFolder;
 
-use crate::support::{HttpServer, TEST_TIMEOUT, command, run};
+use crate::support::{HttpServer, ServerProcess, TEST_TIMEOUT, command, run};
 
 const CI: (&str, &str) = ("Authorization", "Bearer 0123456789abcdef0123");
 
@@ -57,7 +57,7 @@ async fn limits_and_logs_that_cannot_be_used_are_named() {
     let folder = folder();
     let serve = ["serve", "skills", "--http", "127.0.0.1:0"];
     for (option, value, words) in [
-        ("--rate", "often", "`--rate often` cannot be used."),
+        ("--rate", "often", "`--rate often` cannot be used"),
         ("--access-log-sample", "2/3", "`--access-log-sample 2/3` cannot be used."),
     ] {
         let ran = run(&folder, &[&serve[..], &[option, value]].concat()).await;
@@ -72,9 +72,13 @@ async fn limits_and_logs_that_cannot_be_used_are_named() {
 #[tokio::test]
 async fn the_access_log_names_caller_skill_content_and_outcome_and_follows_its_file() {
     let folder = folder();
-    let arguments =
-        ["skills", "--token-file", "tokens", "--access-log=access.log", "--log-format", "json"];
-    let mut server = HttpServer::start_named(&folder, &arguments).await;
+    let arguments = ["serve", "skills", "--http", "127.0.0.1:0", "--token-file", "tokens"];
+    let logs = ["--access-log=access.log", "--log-format", "json"];
+    let mut process = ServerProcess::start(command(&folder, &[&arguments[..], &logs].concat()));
+    let start: Value = serde_json::from_str(&process.wait_for_line("\"serving\"").await).unwrap();
+    let url = start["fields"]["url"].as_str().unwrap();
+    let address = url.trim_start_matches("http://").trim_end_matches("/mcp").parse().unwrap();
+    let mut server = HttpServer { process, address };
     let uri = json!({ "uri": "skill://a/SKILL.md" });
     let named = ("Mcp-Name", "skill://a/SKILL.md");
     server.request(&[CI, named], "resources/read", uri).await;
