@@ -47,6 +47,8 @@ mod session;
 mod settings;
 #[cfg(feature = "sign")]
 mod signatures;
+#[cfg(feature = "otel")]
+mod telemetry;
 #[cfg(feature = "host")]
 mod terminal;
 

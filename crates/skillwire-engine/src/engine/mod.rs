@@ -30,6 +30,7 @@ use skillwire_catalog::{Catalog, CursorSeal, FoundDirectory, Snapshot, ViewId};
 use skillwire_protocol::{
     Era, ErrorCode, RpcError,
     message::{Params, Request, string},
+    meta,
     method::{self, Method, MethodKind},
     truncated,
 };
@@ -129,8 +130,14 @@ impl Engine {
         let span = tracing::debug_span!(
             "request",
             method = truncated(&request.method),
-            caller = caller.name
+            caller = caller.name,
+            traceparent = tracing::field::Empty,
         );
+        if !span.is_disabled()
+            && let Some(trace) = meta::trace_parent(request.params.meta)
+        {
+            span.record("traceparent", tracing::field::display(trace));
+        }
         let _entered = span.enter();
         let started = Instant::now();
         let method = client_request(&request.method);

@@ -19,6 +19,8 @@ use skillwire_protocol::{
     truncated,
 };
 
+use tracing::{Span, field::Empty};
+
 use super::auth::Grant;
 
 /// Takes a record of each request, such as for a file.
@@ -129,6 +131,10 @@ pub(super) type Noted = Option<Box<RequestNote>>;
 #[derive(Debug)]
 pub(super) struct RequestNote {
     started: Instant,
+    /// Whether the log wants the request.
+    logged: bool,
+    /// The span of the request, if spans are collected.
+    pub(super) span: Span,
     grant: Option<Arc<Grant>>,
     method: Option<String>,
     uri: Option<String>,
@@ -138,11 +144,26 @@ pub(super) struct RequestNote {
 }
 
 impl RequestNote {
-    /// Begins a note, if the log wants one.
-    pub(super) fn begin(log: Option<&Arc<dyn AccessLog>>) -> Noted {
-        log.filter(|log| log.wants()).map(|_| {
+    /// Begins a note, if the log wants one or spans are collected.
+    pub(super) fn begin(log: Option<&Arc<dyn AccessLog>>, mount: &str) -> Noted {
+        let logged = log.is_some_and(|log| log.wants());
+        let span = tracing::debug_span!(
+            "http request",
+            otel.kind = "server",
+            mount,
+            traceparent = Empty,
+            mcp.method = Empty,
+            mcp.uri = Empty,
+            caller = Empty,
+            decision = Empty,
+            http.status = Empty,
+            code = Empty,
+        );
+        (logged || !span.is_disabled()).then(|| {
             Box::new(Self {
                 started: Instant::now(),
+                logged,
+                span,
                 grant: None,
                 method: None,
                 uri: None,
@@ -171,32 +192,49 @@ impl RequestNote {
         self.uri = text(request.params.uri);
         self.name = text(request.params.name);
         self.trace = trace_of(headers, request);
+        if !self.span.is_disabled() {
+            if let Some(trace) = &self.trace {
+                self.span.record("traceparent", tracing::field::display(trace));
+            }
+            self.span.record("mcp.method", self.method.as_deref());
+            self.span.record("mcp.uri", self.uri.as_deref());
+        }
     }
 
-    /// Writes the record of an answered request.
+    /// Ends the span of an answered request, and writes its record.
     pub(super) fn finish<B>(
         &self,
-        log: &dyn AccessLog,
+        log: Option<&Arc<dyn AccessLog>>,
         engine: &Engine,
         (peer, method): (Option<IpAddr>, &http::Method),
         response: &Response<B>,
     ) {
+        let status = response.status().as_u16();
+        let code = response.extensions().get::<ErrorNumber>().map_or(0, |error| error.0);
+        let caller = self.grant.as_deref().map(|grant| grant.caller.name.as_str());
+        let caller = caller.filter(|name| !name.is_empty());
+        if !self.span.is_disabled() {
+            self.span.record("caller", caller);
+            self.span.record("decision", self.decision.as_str());
+            self.span.record("http.status", status);
+            self.span.record("code", code);
+        }
+        let Some(log) = log.filter(|_| self.logged) else { return };
         let snapshot = self.grant.as_ref().and_then(|grant| {
             self.uri.as_ref().and_then(|_| engine.catalog().now(grant.caller.view))
         });
         let content = self.uri.as_deref().zip(snapshot.as_deref());
-        let caller = self.grant.as_deref().map(|grant| grant.caller.name.as_str());
         log.record(&AccessRecord {
             peer,
-            caller: caller.filter(|name| !name.is_empty()),
+            caller,
             mount: engine.metrics().mount_name(),
             method: self.method.as_deref().unwrap_or(method.as_str()),
             uri: self.uri.as_deref(),
             name: self.name.as_deref(),
             content: content.and_then(|(uri, snapshot)| content_at(snapshot, uri)),
             decision: self.decision,
-            status: response.status().as_u16(),
-            code: response.extensions().get::<ErrorNumber>().map_or(0, |error| error.0),
+            status,
+            code,
             took: self.started.elapsed(),
             trace: self.trace,
         });

@@ -8,6 +8,7 @@ use http_body::Body;
 use skillwire_catalog::ViewId;
 use skillwire_protocol::{message::Message, meta, method, version::LEGACY};
 use tokio::sync::{Semaphore, watch};
+use tracing::{Instrument as _, Span};
 
 use super::{
     ENDPOINT,
@@ -266,14 +267,14 @@ impl HttpService {
 
     /// Begins a note about a request, if it is recorded.
     fn note(&self) -> Noted {
-        RequestNote::begin(self.access_log())
+        RequestNote::begin(self.access_log(), self.metrics().mount_name())
     }
 
     /// Records an answered request.
     fn record(&self, note: &Noted, method: &Method, response: &Response<ResponseBody>) {
-        if let Some((note, log)) = note.as_ref().zip(self.access_log()) {
+        if let Some(note) = note {
             let peer = self.peer.as_ref().map(|peer| peer.address());
-            note.finish(&**log, &self.inner.engine, (peer, method), response);
+            note.finish(self.access_log(), &self.inner.engine, (peer, method), response);
         }
     }
 
@@ -351,7 +352,8 @@ impl HttpService {
     {
         let (parts, body) = request.into_parts();
         let mut note = self.note();
-        let response = self.answer(&parts, body, &mut note).await;
+        let span = note.as_ref().map_or_else(Span::none, |note| note.span.clone());
+        let response = self.answer(&parts, body, &mut note).instrument(span).await;
         self.record(&note, &parts.method, &response);
         response
     }

@@ -23,6 +23,8 @@ mod named;
 pub(crate) mod operating;
 mod reading;
 mod serve;
+#[cfg(feature = "otel")]
+pub(crate) mod telemetry;
 #[cfg(all(feature = "host", feature = "sign"))]
 mod trust;
 #[cfg(feature = "host")]

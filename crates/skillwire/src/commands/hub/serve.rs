@@ -29,7 +29,7 @@ const TTL_MS: u64 = 5_000;
 
 pub(super) fn run(args: &HubServeArgs) -> Outcome {
     let file = HubFile::read(&args.dir)?;
-    logging::start(args.log_format);
+    let _log = logging::start(args.log_format)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

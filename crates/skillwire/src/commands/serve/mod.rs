@@ -44,7 +44,7 @@ use crate::{
 pub(super) fn run(args: ServeArgs) -> Outcome {
     let typed = args.clone();
     let settings = ServeSettings::resolve(args)?;
-    logging::start(settings.log_format);
+    let _log = logging::start(settings.log_format)?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_threads)?;
     let outcome = runtime.block_on(serve(settings, typed));

@@ -10,4 +10,6 @@ mod operating;
 mod options;
 mod starting;
 mod tools;
+#[cfg(feature = "otel")]
+mod traces;
 mod transcripts;
