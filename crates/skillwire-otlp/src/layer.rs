@@ -54,11 +54,10 @@ impl OtlpLayer {
     }
 
     fn open(&self, fields: FieldValues, around: Option<&OpenSpan>) -> OpenSpan {
-        let [trace, id] = [random(), random()];
+        // Ids are never 0.
         let mut span = OpenSpan {
-            trace,
-            // The lowest bits are as random as the others, and an id is never 0.
-            id: (id as u64).max(1),
+            trace: u128::from_le_bytes(random()).max(1),
+            id: u64::from_le_bytes(random()).max(1),
             parent: None,
             start: SystemTime::now(),
             taken: false,
@@ -156,12 +155,11 @@ where
     }
 }
 
-/// A number that is never 0, as ids are.
-fn random() -> u128 {
-    let mut bytes = [0; 16];
-    // Without random numbers all ids are 1: traces are mixed up then, and nothing else depends on them.
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    // Without random numbers all ids are equal: traces are mixed up then, and nothing else depends on them.
     let _ = getrandom::fill(&mut bytes);
-    u128::from_le_bytes(bytes).max(1)
+    bytes
 }
 
 #[cfg(test)]

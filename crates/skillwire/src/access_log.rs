@@ -9,12 +9,12 @@ use std::{
     io::{self, BufWriter, Write},
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU32, AtomicU64, Ordering},
         mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
     },
     thread::JoinHandle,
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use serde_json::{Map, Value, json};
@@ -31,6 +31,9 @@ use crate::{
 /// The most lines that wait to be written.
 const MOST_WAITING: usize = 8_192;
 
+/// How long the end of the program waits for the last lines.
+const LAST_LINES: Duration = Duration::from_secs(2);
+
 /// Writes the access log of a running server.
 #[derive(Debug)]
 pub(crate) struct AccessLogWriter {
@@ -40,11 +43,22 @@ pub(crate) struct AccessLogWriter {
     seen: AtomicU64,
     lost: AtomicU64,
     lines: SyncSender<LogTask>,
+    /// Where the thread writes next, until it takes it over.
+    next: Arc<Mutex<NextWriter>>,
+}
+
+/// The writer that replaces the one of now, if there is one.
+#[derive(Default)]
+struct NextWriter(Option<Box<dyn Write + Send>>);
+
+impl std::fmt::Debug for NextWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("NextWriter").field(&self.0.is_some()).finish()
+    }
 }
 
 enum LogTask {
     Line(String),
-    WriteTo(Box<dyn Write + Send>),
     Finish(SyncSender<()>),
 }
 
@@ -58,9 +72,11 @@ impl AccessLogWriter {
     /// Starts the thread; nothing is recorded yet.
     pub(crate) fn start(format: LogFormat) -> Result<Arc<Self>, Failure> {
         let (lines, tasks) = sync_channel(MOST_WAITING);
+        let next = Arc::<Mutex<NextWriter>>::default();
+        let taken = Arc::clone(&next);
         let _: JoinHandle<()> = std::thread::Builder::new()
             .name("access-log".to_owned())
-            .spawn(move || write_lines(&tasks))
+            .spawn(move || write_lines(&tasks, &taken))
             .map_err(|error| {
                 Failure::new(Exit::Internal, "Threads could not be started.").because(error)
             })?;
@@ -70,6 +86,7 @@ impl AccessLogWriter {
             seen: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             lines,
+            next,
         }))
     }
 
@@ -84,22 +101,22 @@ impl AccessLogWriter {
         Ok(OpenedLog { one_in, writer })
     }
 
-    /// Writes to another place from now on.
+    /// Writes to another place from the next line on; never waits for the thread.
     pub(crate) fn replace(&self, opened: OpenedLog) {
         if let Some(writer) = opened.writer {
-            // The thread ends only with the process.
-            let _ = self.lines.send(LogTask::WriteTo(writer));
+            let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+            next.0 = Some(writer);
         }
         self.one_in.store(opened.one_in, Ordering::Relaxed);
     }
 
-    /// Waits until everything is written.
+    /// Waits until everything is written, but not for a disk that hangs.
     pub(crate) fn finish(&self) {
         self.one_in.store(0, Ordering::Relaxed);
         let (done, is_done) = sync_channel(1);
-        if self.lines.send(LogTask::Finish(done)).is_ok() {
-            // An error means that the thread is gone, and with it everything that waits.
-            let _ = is_done.recv();
+        if self.lines.try_send(LogTask::Finish(done)).is_ok() {
+            // An error means that the disk hangs, or that the thread is gone with everything that waits.
+            let _ = is_done.recv_timeout(LAST_LINES);
         }
     }
 }
@@ -114,16 +131,10 @@ impl AccessLog for AccessLogWriter {
     }
 
     fn record(&self, record: &AccessRecord<'_>) {
-        let lost = self.lost.load(Ordering::Relaxed);
+        let lost = self.lost.swap(0, Ordering::Relaxed);
         let line = line(self.format, record, SystemTime::now(), lost);
-        match self.lines.try_send(LogTask::Line(line)) {
-            Ok(()) if lost > 0 => {
-                self.lost.fetch_sub(lost, Ordering::Relaxed);
-            }
-            Err(TrySendError::Full(_)) => {
-                self.lost.fetch_add(1, Ordering::Relaxed);
-            }
-            Ok(()) | Err(TrySendError::Disconnected(_)) => {}
+        if let Err(TrySendError::Full(_)) = self.lines.try_send(LogTask::Line(line)) {
+            self.lost.fetch_add(lost + 1, Ordering::Relaxed);
         }
     }
 }
@@ -144,18 +155,18 @@ fn open_file(path: &Path) -> Result<File, Failure> {
     })
 }
 
-fn write_lines(tasks: &Receiver<LogTask>) {
+fn write_lines(tasks: &Receiver<LogTask>, next: &Mutex<NextWriter>) {
     let mut writer: Box<dyn Write + Send> = Box::new(io::sink());
     while let Ok(mut task) = tasks.recv() {
         loop {
+            if let Some(other) = next.lock().unwrap_or_else(PoisonError::into_inner).0.take() {
+                let _ = writer.flush();
+                writer = other;
+            }
             // A log that cannot be written must not end the server.
             match task {
                 LogTask::Line(line) => {
                     let _ = writer.write_all(line.as_bytes());
-                }
-                LogTask::WriteTo(next) => {
-                    let _ = writer.flush();
-                    writer = next;
                 }
                 LogTask::Finish(done) => {
                     let _ = writer.flush();
@@ -230,7 +241,7 @@ fn fields(record: &AccessRecord<'_>, lost: u64) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, UNIX_EPOCH};
+    use std::time::UNIX_EPOCH;
 
     use super::*;
 

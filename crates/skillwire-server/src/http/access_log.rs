@@ -180,15 +180,15 @@ impl RequestNote {
 
     /// Notes the path of a request that is not a message.
     pub(super) fn path(&mut self, path: &str) {
-        self.uri = Some(truncated(path).into());
+        self.uri = Some(truncated(path));
     }
 
     /// Notes what a message asks for.
     pub(super) fn message(&mut self, headers: &HeaderMap, request: &Request<'_>) {
         let text = |raw: Option<&RawValue>| {
-            raw.and_then(|raw| string(raw, "").ok()).map(|text| truncated(&text).into())
+            raw.and_then(|raw| string(raw, "").ok()).map(|text| truncated(&text))
         };
-        self.method = Some(truncated(&request.method).into());
+        self.method = Some(truncated(&request.method));
         self.uri = text(request.params.uri);
         self.name = text(request.params.name);
         self.trace = trace_of(headers, request);

@@ -260,6 +260,11 @@ impl HttpService {
         }
     }
 
+    /// Makes the answer to a request that [`charge_request`](Self::charge_request) refused.
+    pub fn too_often(refusal: RateRefusal) -> Response<ResponseBody> {
+        reply::too_often(refusal)
+    }
+
     /// Returns what is told of each request.
     pub fn access_log(&self) -> Option<&Arc<dyn AccessLog>> {
         self.inner.options.access_log.as_ref()

@@ -24,6 +24,7 @@ mod output_folder;
 mod pack;
 #[cfg(any(feature = "host", feature = "hub", feature = "sign"))]
 pub(crate) mod private_file;
+mod restart_keys;
 #[cfg(feature = "scan")]
 pub(crate) mod scan;
 mod serve;

@@ -104,6 +104,8 @@ pub(crate) struct HubFile {
     blobs: BlobsTable,
     #[serde(skip)]
     folder: PathBuf,
+    #[serde(skip)]
+    keys: toml::Table,
 }
 
 #[derive(Debug, Deserialize)]
@@ -183,7 +185,13 @@ impl HubFile {
             Failure::usage(format!("`{}` cannot be understood: {reason}.", path.display()))
         })?;
         folder.clone_into(&mut file.folder);
+        file.keys = toml::from_str(&filled).unwrap_or_default();
         Ok(file)
+    }
+
+    /// All keys as they were written, with the values of variables.
+    pub(crate) fn keys(&self) -> &toml::Table {
+        &self.keys
     }
 
     /// Where the hub keeps what it knows.

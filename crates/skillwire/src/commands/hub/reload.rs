@@ -9,6 +9,7 @@ use crate::{
     args::HubServeArgs,
     commands::{
         file_stamps::{FileStamps, LOOK},
+        restart_keys::RestartKeys,
         serve::signals::ReloadSignal,
     },
     failure::Failure,
@@ -20,12 +21,17 @@ use crate::{
     },
 };
 
+/// The keys of `hub.toml` that count without a restart.
+const RELOADED: &[&str] = &["access", "hosts", "limits", "log", "origins"];
+
 /// What is replaced while the hub runs.
 pub(super) struct Reloaded {
     pub(super) access: AccessHandle,
     pub(super) signer: DecisionSigner,
     pub(super) operating: Operating,
     dir: PathBuf,
+    /// The configuration that the rest of the hub was started with.
+    fixed: RestartKeys,
     /// Host names that the operator typed.
     hosts: Vec<String>,
 }
@@ -37,7 +43,9 @@ impl Reloaded {
         let signer = DecisionSigner::new(signing_keys(&file.key_folder())?, file.valid_for()?);
         let rules = file.access_rules(&args.host);
         let operating = Operating::start(file.operating()?, rules, args.log_format)?;
-        Ok(Self { access, signer, operating, dir: args.dir.clone(), hosts: args.host.clone() })
+        let fixed = RestartKeys::new(file.keys().clone(), RELOADED);
+        let (dir, hosts) = (args.dir.clone(), args.host.clone());
+        Ok(Self { access, signer, operating, dir, fixed, hosts })
     }
 
     /// Follows the files for ever, and replaces what changed. A file that cannot be used changes nothing.
@@ -76,6 +84,7 @@ impl Reloaded {
         if self.signer.replace(keys, valid_for) {
             service.reload_keys().await.map_err(internal)?;
         }
+        self.fixed.warn(file.keys());
         let took = started.elapsed().as_millis();
         tracing::info!(took_ms = %took, "the configuration was read again");
         Ok(())

@@ -91,10 +91,8 @@ async fn serve(settings: ServeSettings, typed: ServeArgs) -> Outcome {
     let endpoint = match transport {
         ServeTransport::Stdio => None,
         ServeTransport::Http(settings) => {
-            let started_as = (typed, log_format);
-            let (endpoint, with_callers) =
-                HttpEndpoint::open(*settings, skills, started_as).await?;
-            skills = with_callers;
+            let endpoint;
+            (endpoint, skills) = HttpEndpoint::open(*settings, skills, typed, log_format).await?;
             Some(endpoint)
         }
     };

@@ -12,7 +12,10 @@ use skillwire_server::{
 
 use crate::{
     args::ServeArgs,
-    commands::file_stamps::{FileStamps, LOOK},
+    commands::{
+        file_stamps::{FileStamps, LOOK},
+        restart_keys::RestartKeys,
+    },
     failure::Failure,
     operating::Operating,
     report::printable,
@@ -20,7 +23,7 @@ use crate::{
 };
 
 /// The keys of the configuration that count without a restart.
-const RELOADED: [&str; 8] = [
+const RELOADED: &[&str] = &[
     "access-log",
     "access-log-sample",
     "allow-host",
@@ -40,7 +43,7 @@ pub(super) struct ServerReload {
     /// Where clients get tokens, if that was named at the start.
     protected: Option<ProtectedResource>,
     /// The configuration that the rest of the server was started with.
-    started_with: toml::Table,
+    fixed: RestartKeys,
 }
 
 impl ServerReload {
@@ -51,8 +54,8 @@ impl ServerReload {
         protected: Option<ProtectedResource>,
     ) -> Self {
         let table = typed.config.as_deref().map(config_table);
-        let started_with = table.and_then(Result::ok).unwrap_or_default();
-        Self { typed, operating, tokens: RefCell::new(tokens), protected, started_with }
+        let fixed = RestartKeys::new(table.and_then(Result::ok).unwrap_or_default(), RELOADED);
+        Self { typed, operating, tokens: RefCell::new(tokens), protected, fixed }
     }
 
     /// Looks at the files for ever, and reads them again when one of them changed.
@@ -119,23 +122,10 @@ impl ServerReload {
         if let Some(public) = settings.public {
             skills.replace_public(public);
         }
-        self.warn_of_other_keys();
-        Ok(())
-    }
-
-    /// Names the keys whose changes count after a restart.
-    fn warn_of_other_keys(&self) {
-        let Some(Ok(now)) = self.typed.config.as_deref().map(config_table) else { return };
-        let before = &self.started_with;
-        let changed = |key: &&String| before.get(key.as_str()) != now.get(key.as_str());
-        let fixed = |key: &&String| !RELOADED.contains(&key.as_str());
-        let keys: std::collections::BTreeSet<&String> =
-            before.keys().chain(now.keys()).filter(changed).filter(fixed).collect();
-        if !keys.is_empty() {
-            let keys: Vec<_> =
-                keys.into_iter().map(|key| format!("`{}`", printable(key))).collect();
-            tracing::warn!("Changes of {} count after a restart.", keys.join(", "));
+        if let Some(Ok(now)) = self.typed.config.as_deref().map(config_table) {
+            self.fixed.warn(&now);
         }
+        Ok(())
     }
 
     fn stamps(&self) -> FileStamps {

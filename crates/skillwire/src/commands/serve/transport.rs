@@ -61,7 +61,8 @@ impl HttpEndpoint {
     pub(super) async fn open(
         settings: HttpSettings,
         mut skills: SkillsBuilder,
-        (typed, log_format): (ServeArgs, LogFormat),
+        typed: ServeArgs,
+        log_format: LogFormat,
     ) -> Result<(Self, SkillsBuilder), Failure> {
         let HttpSettings {
             address,
