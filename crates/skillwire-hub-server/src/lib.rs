@@ -27,6 +27,7 @@
 
 mod access;
 pub mod api;
+mod api_access;
 mod auth;
 mod diff;
 mod hub;

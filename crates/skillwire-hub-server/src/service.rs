@@ -7,11 +7,14 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use skillwire_server::http::{ENDPOINT, HttpHandler, HttpService, ProtectedResource, ResponseBody};
+use skillwire_server::http::{
+    ConnectionPeer, ENDPOINT, HttpHandler, HttpService, ProtectedResource, ResponseBody,
+};
 use tower_service::Service as _;
 
 use crate::{
     api,
+    api_access::{ApiRequest, too_often},
     serving::{Replica, StartError},
 };
 
@@ -30,6 +33,8 @@ pub struct HubService {
     api: Router,
     /// The API, for clients that need a token.
     api_resource: ProtectedResource,
+    /// The other end of the connection.
+    peer: Option<Arc<ConnectionPeer>>,
 }
 
 impl HubService {
@@ -39,7 +44,7 @@ impl HubService {
         api: Router,
         api_resource: ProtectedResource,
     ) -> Self {
-        Self { replica, latest, api, api_resource }
+        Self { replica, latest, api, api_resource, peer: None }
     }
 
     /// Looks at the configuration about callers again; what it allows is shown before this returns.
@@ -72,18 +77,26 @@ impl HubService {
         }
         let channel = path.strip_prefix(CHANNELS).and_then(|name| self.replica.channel(name));
         match channel {
-            Some(channel) => channel.http().endpoint(request).await,
+            Some(channel) => {
+                let service = channel.http().of_peer(self.peer.as_ref());
+                service.endpoint(request).await
+            }
             None => plain(StatusCode::NOT_FOUND, "There is no such channel.\n"),
         }
     }
 
-    async fn api(&self, request: Request<Incoming>) -> Response<ResponseBody> {
+    async fn api(&self, mut request: Request<Incoming>) -> Response<ResponseBody> {
+        let noted = ApiRequest::begin(&self.latest, &mut request);
         let headers = request.headers().clone();
         let mut router = self.api.clone();
-        let response = match router.call(request.map(axum::body::Body::new)).await {
-            Ok(response) => response,
-            Err(never) => match never {},
+        let response = match self.latest.charge_request(&headers) {
+            Err(refusal) => too_often(refusal),
+            Ok(()) => match router.call(request.map(axum::body::Body::new)).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            },
         };
+        noted.finish(&self.latest, self.peer.as_deref(), response.status());
         let (mut head, body) = response.into_parts();
         if head.status == StatusCode::UNAUTHORIZED {
             let sent = headers.contains_key(header::AUTHORIZATION).then_some("invalid_token");
@@ -138,6 +151,11 @@ impl HttpHandler for HubService {
             return self.mcp(request).await;
         }
         Box::pin(self.latest.handle(request)).await
+    }
+
+    fn of_peer(&self, peer: Arc<ConnectionPeer>) -> Self {
+        let latest = self.latest.of_peer(Some(&peer));
+        Self { latest, peer: Some(peer), ..self.clone() }
     }
 
     fn stop(&self) {

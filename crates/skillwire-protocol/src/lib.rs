@@ -27,6 +27,7 @@ pub mod message;
 pub mod meta;
 pub mod method;
 mod paging;
+pub mod trace;
 pub mod version;
 
 pub use skillwire_core::visible::truncated;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use skillwire_core::raw_text::as_text;
 
-use crate::{capabilities::ClientCapabilities, error::RpcError, id::RequestId};
+use crate::{capabilities::ClientCapabilities, error::RpcError, id::RequestId, trace::TraceParent};
 
 /// Key of the request's protocol version.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -29,6 +29,8 @@ struct RawMeta<'a> {
     client_info: Option<&'a RawValue>,
     #[serde(rename = "progressToken", borrow, default)]
     progress_token: Option<&'a RawValue>,
+    #[serde(rename = "traceparent", borrow, default)]
+    trace_parent: Option<&'a RawValue>,
 }
 
 /// The metadata of a modern request.
@@ -68,6 +70,11 @@ pub fn name_in(client_info: Option<&RawValue>) -> Option<String> {
 /// Returns the token under which the client wants progress notifications, in either era.
 pub fn progress_token(meta: Option<&RawValue>) -> Option<RequestId> {
     lenient(meta)?.progress_token.and_then(RequestId::from_raw)
+}
+
+/// Returns the trace that the client sends a request in, in either era.
+pub fn trace_parent(meta: Option<&RawValue>) -> Option<TraceParent> {
+    as_text(lenient(meta)?.trace_parent?)?.parse().ok()
 }
 
 /// Reads metadata without requiring any member; none if it is no object.

@@ -8,6 +8,7 @@ use skillwire_core::{InvalidPath, Scheme, SkillPath, Strictness};
 use skillwire_engine::{
     Config, Engine, ReadObserver, ServerIdentity,
     dialect::RunScripts,
+    metrics::Metrics,
     offer::{DuplicateTool, Offers},
     tools::SKILL_TOOLS,
 };
@@ -46,6 +47,7 @@ pub struct SkillsBuilder {
     scripts: Option<Arc<dyn RunScripts>>,
     lookup: Option<Arc<dyn SkillLookup>>,
     reads: Option<Arc<dyn ReadObserver>>,
+    metrics: Option<Arc<Metrics>>,
     /// The first error; later ones would often only follow from it.
     error: Option<BuildError>,
 }
@@ -196,6 +198,13 @@ impl SkillsBuilder {
         self
     }
 
+    /// Counts in these metrics, which may be those of one of several mounts.
+    #[must_use]
+    pub fn metrics(mut self, metrics: Arc<Metrics>) -> Self {
+        self.metrics = Some(metrics);
+        self
+    }
+
     /// Names the tools of a server that these skills are attached to, so that skills may depend on
     /// them.
     #[must_use]
@@ -340,6 +349,9 @@ impl SkillsBuilder {
         }
         if let Some(reads) = self.reads {
             engine = engine.reads(reads);
+        }
+        if let Some(metrics) = self.metrics {
+            engine = engine.metrics(metrics);
         }
         let engine = Arc::new(engine.build());
         let mut refresher = Refresher::new(catalog, self.sources);

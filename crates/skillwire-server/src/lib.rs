@@ -37,7 +37,7 @@ pub use skillwire_catalog::{
 pub use skillwire_core::Strictness;
 pub use skillwire_engine::{
     CacheScope, Caller, Config, Engine, EngineBuilder, Icon, ReadObserver, ServerIdentity, dialect,
-    metrics::Metrics, offer,
+    metrics, metrics::Metrics, offer,
 };
 pub use skillwire_source::{
     EmbeddedSkill, FetchSkill, OnDemandSource, PathPatterns, ScanRequest, SkillGenerator,

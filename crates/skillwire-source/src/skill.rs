@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use skillwire_core::{
-    Digest, Frontmatter, RelPath, ResourceUri, Resources, SkillEntry, SkillResource, SkillUri,
-    annotations, media_type,
+    ContentId, Digest, Frontmatter, RelPath, ResourceUri, Resources, SkillEntry, SkillResource,
+    SkillUri, annotations, media_type,
 };
 
 use crate::{file_store::FileStore, generated::SkillGenerator, namespace::UriClaimant};
@@ -89,6 +89,13 @@ impl FileTree {
 }
 
 impl Skill {
+    /// Returns the identity of its files; none if they are generated.
+    pub fn content_id(&self) -> Option<ContentId> {
+        let SkillContent::Files(tree) = &self.content else { return None };
+        let files = tree.files.iter().map(|file| (file.path.clone(), file.digest, file.size));
+        ContentId::of(files).ok()
+    }
+
     /// Makes a skill and serialises its entry.
     pub fn new(uri: SkillUri, frontmatter: Frontmatter, content: SkillContent) -> Self {
         let resources = match &content {

@@ -16,6 +16,7 @@
     )
 )]
 
+mod access_log;
 mod args;
 #[cfg(all(feature = "bridge", feature = "scan"))]
 mod bridge_scan;
@@ -30,6 +31,7 @@ mod failure;
 mod features;
 mod logging;
 mod nearest;
+mod operating;
 mod output;
 #[cfg(feature = "page")]
 mod page;
@@ -45,6 +47,8 @@ mod session;
 mod settings;
 #[cfg(feature = "sign")]
 mod signatures;
+#[cfg(feature = "otel")]
+mod telemetry;
 #[cfg(feature = "host")]
 mod terminal;
 

@@ -30,6 +30,7 @@ use skillwire_catalog::{Catalog, CursorSeal, FoundDirectory, Snapshot, ViewId};
 use skillwire_protocol::{
     Era, ErrorCode, RpcError,
     message::{Params, Request, string},
+    meta,
     method::{self, Method, MethodKind},
     truncated,
 };
@@ -129,8 +130,14 @@ impl Engine {
         let span = tracing::debug_span!(
             "request",
             method = truncated(&request.method),
-            caller = caller.name
+            caller = caller.name,
+            traceparent = tracing::field::Empty,
         );
+        if !span.is_disabled()
+            && let Some(trace) = meta::trace_parent(request.params.meta)
+        {
+            span.record("traceparent", tracing::field::display(trace));
+        }
         let _entered = span.enter();
         let started = Instant::now();
         let method = client_request(&request.method);
@@ -402,9 +409,13 @@ mod tests {
         }
         let text = engine.metrics().text();
         for method in [method::TOOLS_CALL, method::PROMPTS_GET, method::SKILLS_LIST] {
-            assert!(text.contains(&format!(r#"{{method="{method}",code="-32603"}} 1"#)), "{text}");
+            let labels =
+                format!(r#"{{method="{method}",code="-32603",mount="/mcp",outcome="failed"}} 1"#);
+            assert!(text.contains(&labels), "{text}");
         }
-        assert!(text.contains(r#"skillwire_requests_total{method="other",code="-32603"} 100"#));
+        assert!(
+            text.contains(r#"{method="other",code="-32603",mount="/mcp",outcome="failed"} 100"#)
+        );
         assert!(!text.contains("evil"));
     }
 
@@ -420,6 +431,7 @@ mod tests {
         let error = work.await.expect_err("a panic is no result");
         assert_eq!(error.code, ErrorCode::Internal);
         assert!(!error.message.contains("secret"), "{}", error.message);
-        assert!(engine.metrics().text().contains(r#"method="resources/read",code="-32603"} 1"#));
+        let counted = r#"method="resources/read",code="-32603",mount="/mcp",outcome="failed"} 1"#;
+        assert!(engine.metrics().text().contains(counted));
     }
 }

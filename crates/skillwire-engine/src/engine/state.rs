@@ -140,6 +140,7 @@ pub struct EngineBuilder {
     scripts: Option<Arc<dyn RunScripts>>,
     lookup: Option<Arc<dyn SkillLookup>>,
     reads: Option<Arc<dyn ReadObserver>>,
+    metrics: Arc<Metrics>,
 }
 
 impl fmt::Debug for EngineBuilder {
@@ -152,7 +153,16 @@ impl EngineBuilder {
     pub(super) fn new(catalog: Arc<Catalog>, seal: CursorSeal) -> Self {
         let config = Config::default();
         let offers = Offers::default();
-        Self { catalog, seal, config, offers, scripts: None, lookup: None, reads: None }
+        Self {
+            catalog,
+            seal,
+            config,
+            offers,
+            scripts: None,
+            lookup: None,
+            reads: None,
+            metrics: Arc::default(),
+        }
     }
 
     /// Sets how requests are answered.
@@ -191,9 +201,16 @@ impl EngineBuilder {
         self
     }
 
+    /// Counts in these metrics, which may be those of one of several mounts.
+    #[must_use]
+    pub fn metrics(mut self, metrics: Arc<Metrics>) -> Self {
+        self.metrics = metrics;
+        self
+    }
+
     /// Builds the engine.
     pub fn build(self) -> Engine {
-        let Self { catalog, seal, config, offers, scripts, lookup, reads } = self;
+        let Self { catalog, seal, config, offers, scripts, lookup, reads, metrics } = self;
         let cache_bytes = config.cache_bytes;
         // The dialect answers from the state that contains it. A strong reference would be a cycle,
         // and the engine would never be dropped.
@@ -209,7 +226,7 @@ impl EngineBuilder {
                 config.answer_bytes.max(LEAST_ANSWER_BYTES).saturating_add(cache_bytes),
                 config.answer_wait,
             ),
-            metrics: Arc::default(),
+            metrics,
             projections: Projections::new(PROJECTION_BYTES.min(cache_bytes / 2)),
             skilljack: skilljack(&config, state),
             start: Instant::now(),

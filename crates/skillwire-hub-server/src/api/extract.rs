@@ -12,7 +12,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use skillwire_hub::PageRequest;
 
 use super::{ApiState, Page, Problem, ProblemKind};
-use crate::auth::{Authenticated, LocalOperator};
+use crate::{
+    api_access::CallerSlot,
+    auth::{Authenticated, LocalOperator},
+};
 
 /// The most bytes of a body in JSON.
 const MAX_JSON_BYTES: usize = 64 * 1024;
@@ -28,7 +31,11 @@ impl FromRequestParts<Arc<ApiState>> for Sender {
         state: &Arc<ApiState>,
     ) -> Result<Self, Self::Rejection> {
         let local = parts.extensions.get::<LocalOperator>().is_some();
-        state.authenticator.authenticate(&parts.headers, local).await.map(Self)
+        let sender = state.authenticator.authenticate(&parts.headers, local).await?;
+        if let Some(slot) = parts.extensions.get::<CallerSlot>() {
+            slot.fill(&sender.caller.subject);
+        }
+        Ok(Self(sender))
     }
 }
 

@@ -58,6 +58,8 @@ pub(crate) enum ProblemKind {
     QuotaExceeded,
     /// The body did not arrive in time or as a whole.
     Incomplete,
+    /// The caller asks too often.
+    TooOften,
     /// The store is away.
     Unavailable,
     /// The hub failed.
@@ -77,6 +79,7 @@ impl ProblemKind {
             Self::TooLarge => "too-large",
             Self::QuotaExceeded => "quota-exceeded",
             Self::Incomplete => "incomplete",
+            Self::TooOften => "too-often",
             Self::Unavailable => "unavailable",
             Self::Internal => "internal",
         }
@@ -94,6 +97,7 @@ impl ProblemKind {
             Self::TooLarge => "The upload is too large.",
             Self::QuotaExceeded => "The namespace has no room left.",
             Self::Incomplete => "The upload is incomplete.",
+            Self::TooOften => "The caller asks too often.",
             Self::Unavailable => "The hub cannot reach its store.",
             Self::Internal => "The hub failed.",
         }
@@ -109,6 +113,7 @@ impl ProblemKind {
             Self::DigestMismatch | Self::InvalidSkill => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::QuotaExceeded => StatusCode::INSUFFICIENT_STORAGE,
+            Self::TooOften => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }

@@ -67,6 +67,7 @@ impl ServedChannel {
         let public = seen(&classes, &views.public);
         let mut builder = Skills::builder()
             .config(options.config.clone())
+            .metrics(options.metrics_of(&name))
             .source(source.clone())
             .source(pinned.source())
             .lookup(Arc::new(pinned.clone()))

@@ -253,12 +253,11 @@ fn describe(source: &ReadSource, waiting: &Waiting) -> Option<(String, ContentId
     if let Some(files) = store.downcast_ref::<VersionFiles>() {
         return Some((files.version().to_string(), files.content()));
     }
-    let files = tree.files.iter().map(|file| (file.path.clone(), file.digest, file.size));
-    Some((skill.uri.to_string(), ContentId::of(files).ok()?))
+    Some((skill.uri.to_string(), skill.content_id()?))
 }
 
 /// The subject of a caller; its name ends with the number of its token.
-fn subject_of(caller: &str) -> &str {
+pub(crate) fn subject_of(caller: &str) -> &str {
     caller.split_once('#').map_or(caller, |(subject, _)| subject)
 }
 

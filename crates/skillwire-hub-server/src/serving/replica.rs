@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 use skillwire_hub::{ChannelName, HubChange, OutboxEvent, SkillId, Timestamp};
 use skillwire_hub_store::{HubStore, StoreError};
 use skillwire_server::{
-    BuildError, Catalog, Config,
+    BuildError, Catalog, Config, Metrics,
     http::{ENDPOINT, HttpOptions, ProtectedResource},
     offer::{DuplicateTool, Offers},
 };
@@ -21,7 +21,7 @@ use crate::{access::AccessHandle, signing::DecisionSigner};
 use super::{
     channel::ServedChannel,
     freshness::Freshness,
-    reads::{ReadLog, RecordedReads},
+    reads::{ReadLog, RecordedReads, subject_of},
     views::CallerViews,
 };
 
@@ -56,6 +56,8 @@ pub struct ServingOptions {
     pub signer: DecisionSigner,
     /// The address of the hub as clients write it, without a path.
     pub url: Option<String>,
+    /// The metrics of the hub; each mount has its own among them.
+    pub metrics: Arc<Metrics>,
     /// The issuers that clients are told of, by all mounts.
     pub(crate) protected: ProtectedResource,
 }
@@ -72,6 +74,7 @@ impl Default for ServingOptions {
             access: AccessHandle::default(),
             signer: DecisionSigner::default(),
             url: None,
+            metrics: Arc::default(),
             protected: ProtectedResource::new([]),
         }
     }
@@ -87,7 +90,9 @@ impl ServingOptions {
 
     /// Sets the options of HTTP.
     #[must_use]
-    pub fn http(mut self, http: HttpOptions) -> Self {
+    pub fn http(mut self, mut http: HttpOptions) -> Self {
+        // One subject may have several tokens, and each mount its own table of them.
+        http.rate = http.rate.by_subject(subject_of);
         self.http = http;
         self
     }
@@ -143,12 +148,19 @@ impl ServingOptions {
 
     /// The options of HTTP for a channel.
     pub(crate) fn http_of(&self, channel: &ChannelName) -> HttpOptions {
-        let path = if *channel == ChannelName::latest() {
-            ENDPOINT.to_owned()
-        } else {
-            format!("{ENDPOINT}/c/{channel}")
-        };
-        self.http.clone().protected(self.protected(&path))
+        self.http.clone().protected(self.protected(&mount_of(channel)))
+    }
+
+    /// The metrics of a channel, which are written with those of all others.
+    pub(crate) fn metrics_of(&self, channel: &ChannelName) -> Arc<Metrics> {
+        self.metrics.mount(&mount_of(channel))
+    }
+
+    /// Sets the metrics in which the hub counts.
+    #[must_use]
+    pub fn metrics(mut self, metrics: Arc<Metrics>) -> Self {
+        self.metrics = metrics;
+        self
     }
 
     /// Sets which reads are written to the audit log.
@@ -156,6 +168,15 @@ impl ServingOptions {
     pub fn reads(mut self, reads: RecordedReads) -> Self {
         self.reads = reads;
         self
+    }
+}
+
+/// The path of a channel.
+fn mount_of(channel: &ChannelName) -> String {
+    if *channel == ChannelName::latest() {
+        ENDPOINT.to_owned()
+    } else {
+        format!("{ENDPOINT}/c/{channel}")
     }
 }
 

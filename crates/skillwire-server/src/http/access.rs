@@ -4,6 +4,9 @@
 //! same machine, if need be by pointing a name of its own at that machine. The page cannot choose
 //! these two headers, so the server refuses hosts and origins it does not know.
 
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
 use http::{HeaderMap, header};
 
 /// Names that always mean this machine.
@@ -19,6 +22,37 @@ pub struct AccessRules {
     pub origins: Vec<String>,
     /// Whether any host name is accepted, for a server that clients reach by a name it cannot know.
     pub any_host: bool,
+}
+
+/// The rules of a running server, which may be replaced; clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct LiveAccessRules(Arc<ArcSwap<AccessRules>>);
+
+impl LiveAccessRules {
+    /// Returns the rules of now.
+    pub fn now(&self) -> Arc<AccessRules> {
+        self.0.load_full()
+    }
+
+    /// Applies other rules from the next request on.
+    pub fn replace(&self, rules: AccessRules) {
+        self.0.store(Arc::new(rules));
+    }
+
+    /// Checks the headers of a request by the rules of now.
+    pub(super) fn admit<'a>(
+        &self,
+        headers: &'a HeaderMap,
+        authority: Option<&str>,
+    ) -> Result<Admitted<'a>, AccessRefusal> {
+        self.0.load().admit(headers, authority)
+    }
+}
+
+impl From<AccessRules> for LiveAccessRules {
+    fn from(rules: AccessRules) -> Self {
+        Self(Arc::new(ArcSwap::from_pointee(rules)))
+    }
 }
 
 /// The reason why a request is refused; the text is sent to the client.

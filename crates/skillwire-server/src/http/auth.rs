@@ -3,7 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -17,7 +17,11 @@ use skillwire_engine::Caller;
 use skillwire_source::{InvalidPattern, PathPatterns};
 use tokio::sync::watch;
 
-use super::verified::{MAX_TOKEN_BYTES, TokenRefusal, VerifiedCaller, VerifiedTokens, VerifyToken};
+use super::{
+    access_log::AccessDecision,
+    rate::{RateBucket, RateLimiter},
+    verified::{MAX_TOKEN_BYTES, TokenRefusal, VerifiedCaller, VerifiedTokens, VerifyToken},
+};
 
 /// The minimum length of a token; a shorter one could be guessed.
 const MIN_TOKEN_CHARS: usize = 16;
@@ -131,12 +135,14 @@ pub(crate) struct Grant {
     revoked: watch::Sender<bool>,
     /// When the last token of the caller ends, in seconds since 1970; 0 is never.
     ends: AtomicU64,
+    /// What the caller has used up of its rate.
+    rate: OnceLock<Arc<RateBucket>>,
 }
 
 impl Grant {
     pub(super) fn new(caller: Caller, visible: VisibleSkills) -> Arc<Self> {
         let (revoked, ends) = (watch::Sender::new(false), AtomicU64::new(0));
-        Arc::new(Self { caller, visible, revoked, ends })
+        Arc::new(Self { caller, visible, revoked, ends, rate: OnceLock::new() })
     }
 
     /// Creates the grant of every client of a server without tokens.
@@ -148,6 +154,11 @@ impl Grant {
     pub(super) fn is_of(&self, caller: &VerifiedCaller) -> bool {
         let Caller { name, may_run, .. } = &self.caller;
         *name == caller.name && *may_run == caller.may_run && self.visible == caller.visible
+    }
+
+    /// Returns what the caller has used up of its rate.
+    pub(super) fn rate(&self, limiter: &RateLimiter) -> &RateBucket {
+        self.rate.get_or_init(|| limiter.of_caller(&self.caller.name))
     }
 
     /// Tells whether the token was taken away.
@@ -367,6 +378,18 @@ pub(super) enum Unauthorized {
     Missing,
     /// Its token was checked and refused.
     Refused(TokenRefusal),
+}
+
+impl Unauthorized {
+    /// Returns what the log and the metrics call it.
+    pub(super) fn decision(&self) -> AccessDecision {
+        match self {
+            Self::Missing => AccessDecision::NoToken,
+            Self::Refused(TokenRefusal::Invalid(_)) => AccessDecision::InvalidToken,
+            Self::Refused(TokenRefusal::Scope(_)) => AccessDecision::Forbidden,
+            Self::Refused(TokenRefusal::Unavailable(_)) => AccessDecision::Unavailable,
+        }
+    }
 }
 
 /// Views with what each shows.

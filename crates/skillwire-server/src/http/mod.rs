@@ -1,6 +1,7 @@
 //! Streamable HTTP for both eras: a modern request stands alone, a legacy one has a session.
 
 mod access;
+mod access_log;
 mod auth;
 mod body;
 mod cancellation;
@@ -12,6 +13,7 @@ mod interactive;
 mod legacy;
 mod modern;
 mod protected;
+mod rate;
 mod refusal_log;
 mod reply;
 mod serve;
@@ -24,10 +26,14 @@ mod well_known;
 mod workers;
 
 pub use self::{
-    access::{AccessRefusal, AccessRules},
+    access::{AccessRefusal, AccessRules, LiveAccessRules},
+    access_log::{AccessDecision, AccessLog, AccessRecord},
     auth::{InvalidTokenFile, TokenChanges, Tokens},
     body::{Pieces, ResponseBody},
     protected::ProtectedResource,
+    rate::{
+        ConnectionPeer, InvalidRateLimit, RateBucket, RateKey, RateLimit, RateLimiter, RateRefusal,
+    },
     serve::{ConnectionLimits, HttpHandler, run},
     service::{HttpOptions, HttpService},
     verified::{TokenRefusal, VerifiedCaller, VerifyToken, Verifying},

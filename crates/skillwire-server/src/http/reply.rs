@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use skillwire_protocol::{ErrorCode, RequestId, RpcError, message};
 
-use super::body::ResponseBody;
+use super::{access_log::ErrorNumber, body::ResponseBody, rate::RateRefusal};
 use skillwire_engine::{Outcome, OutgoingMessage};
 
 /// Creates a response that carries one message.
@@ -34,12 +34,22 @@ pub(super) fn error(
     id: Option<&RequestId>,
     error: &RpcError,
 ) -> Response<ResponseBody> {
-    json(status, message::error_response(id, error))
+    let mut response = json(status, message::error_response(id, error));
+    response.extensions_mut().insert(ErrorNumber(error.code.number()));
+    response
 }
 
 /// Creates a refusal: a JSON-RPC error without the id of a request.
 pub(super) fn refuse(status: StatusCode, text: &str) -> Response<ResponseBody> {
     error(status, None, &RpcError::new(ErrorCode::InvalidRequest, text))
+}
+
+/// Refuses a request of a caller that asks too often.
+pub(super) fn too_often(refusal: RateRefusal) -> Response<ResponseBody> {
+    let mut response = refuse(StatusCode::TOO_MANY_REQUESTS, &refusal.to_string());
+    let seconds = HeaderValue::from(refusal.seconds().max(1));
+    response.headers_mut().insert(header::RETRY_AFTER, seconds);
+    response
 }
 
 /// Creates a response without a body.

@@ -17,6 +17,7 @@ use super::{
     body::ResponseBody,
     framing::FramingGuard,
     idle::{ConnectionActivity, TrackedBody},
+    rate::ConnectionPeer,
     service::HttpService,
     stall::StallGuard,
     workers::Workers,
@@ -96,6 +97,14 @@ pub trait HttpHandler: Clone + Send + Sync + 'static {
         request: Request<Incoming>,
     ) -> impl Future<Output = Response<ResponseBody>> + Send;
 
+    /// Returns the handler of one connection, which knows where its requests come from.
+    #[must_use]
+    fn of_peer(&self, peer: Arc<ConnectionPeer>) -> Self {
+        // A handler that does not tell clients apart answers all connections alike.
+        drop(peer);
+        self.clone()
+    }
+
     /// Ends all streams in order, because the server stops.
     fn stop(&self);
 
@@ -106,6 +115,10 @@ pub trait HttpHandler: Clone + Send + Sync + 'static {
 impl HttpHandler for HttpService {
     async fn handle(&self, request: Request<Incoming>) -> Response<ResponseBody> {
         Self::handle(self, request).await
+    }
+
+    fn of_peer(&self, peer: Arc<ConnectionPeer>) -> Self {
+        Self::of_peer(self, Some(&peer))
     }
 
     fn stop(&self) {
@@ -148,9 +161,10 @@ async fn accept(
     let permits = Arc::new(Semaphore::new(limits.connections));
     // The semaphore is never closed, so there is always a permit.
     while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
-        let stream = listener.accept().await.and_then(|(stream, _)| stream.into_std());
-        let stream = match stream {
-            Ok(stream) => stream,
+        let accepted = listener.accept().await;
+        let accepted = accepted.and_then(|(stream, peer)| Ok((stream.into_std()?, peer)));
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 // Most likely the process is out of file descriptors; the next connection that
                 // closes frees one.
@@ -160,7 +174,8 @@ async fn accept(
             }
         };
         let open = OpenGuard::new(&service.metrics().connections);
-        let (service, limits, watcher) = (service.clone(), limits.clone(), graceful.watcher());
+        let service = service.of_peer(ConnectionPeer::new(peer.ip()));
+        let (limits, watcher) = (limits.clone(), graceful.watcher());
         let activity = ConnectionActivity::new();
         let (late, too_late) = oneshot::channel();
         tokio::spawn(Arc::clone(&activity).watch(limits.header_time, late));

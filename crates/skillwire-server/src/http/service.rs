@@ -8,16 +8,19 @@ use http_body::Body;
 use skillwire_catalog::ViewId;
 use skillwire_protocol::{message::Message, meta, method, version::LEGACY};
 use tokio::sync::{Semaphore, watch};
+use tracing::{Instrument as _, Span};
 
 use super::{
     ENDPOINT,
-    access::{AccessRefusal, AccessRules},
+    access::{AccessRefusal, LiveAccessRules},
+    access_log::{AccessDecision, AccessLog, Noted, RequestNote},
     auth::{Grant, TokenTable, Unauthorized},
     body::{self, ResponseBody},
     compress::{accepts_gzip, compress},
     headers,
     legacy::Sessions,
     protected::{self, ProtectedResource},
+    rate::{ConnectionPeer, RateBucket, RateLimiter, RateRefusal},
     refusal_log::RefusalLog,
     reply,
     stream_shares::StreamShares,
@@ -41,8 +44,8 @@ const STREAMS_PER_CALLER: usize = 256;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HttpOptions {
-    /// The hosts and origins from which requests are accepted.
-    pub access: AccessRules,
+    /// The hosts and origins from which requests are accepted; they may change while the server runs.
+    pub access: LiveAccessRules,
     /// Whether the server answers `/metrics`.
     pub metrics: bool,
     /// How long a legacy session may be unused before it ends.
@@ -53,17 +56,23 @@ pub struct HttpOptions {
     pub refusal_text: Option<fn(AccessRefusal) -> String>,
     /// Where clients without a token get one, if the operator says so.
     pub protected: Option<ProtectedResource>,
+    /// How often each caller may ask; there is no limit unless one is set.
+    pub rate: RateLimiter,
+    /// What is told of each request.
+    pub access_log: Option<Arc<dyn AccessLog>>,
 }
 
 impl Default for HttpOptions {
     fn default() -> Self {
         Self {
-            access: AccessRules::default(),
+            access: LiveAccessRules::default(),
             metrics: false,
             session_idle: SESSION_IDLE,
             streams_per_caller: STREAMS_PER_CALLER,
             refusal_text: None,
             protected: None,
+            rate: RateLimiter::default(),
+            access_log: None,
         }
     }
 }
@@ -71,8 +80,8 @@ impl Default for HttpOptions {
 impl HttpOptions {
     /// Sets the hosts and origins from which requests are accepted.
     #[must_use]
-    pub fn access(mut self, access: AccessRules) -> Self {
-        self.access = access;
+    pub fn access(mut self, access: impl Into<LiveAccessRules>) -> Self {
+        self.access = access.into();
         self
     }
 
@@ -110,11 +119,31 @@ impl HttpOptions {
         self.protected = Some(protected);
         self
     }
+
+    /// Limits how often each caller may ask.
+    ///
+    /// Services with clones of one limiter count the requests of a caller together.
+    #[must_use]
+    pub fn rate(mut self, limiter: RateLimiter) -> Self {
+        self.rate = limiter;
+        self
+    }
+
+    /// Sets what is told of each request.
+    #[must_use]
+    pub fn access_log(mut self, log: Arc<dyn AccessLog>) -> Self {
+        self.access_log = Some(log);
+        self
+    }
 }
 
 /// Answers HTTP requests; clones share everything.
 #[derive(Clone)]
-pub struct HttpService(Arc<ServiceInner>);
+pub struct HttpService {
+    inner: Arc<ServiceInner>,
+    /// The other end of the connection, if the listener told it.
+    peer: Option<Arc<ConnectionPeer>>,
+}
 
 /// The callers that are admitted, and the view of the public.
 #[derive(Debug, Clone, Default)]
@@ -141,7 +170,7 @@ struct ServiceInner {
 impl HttpService {
     /// Creates a service that answers from an engine.
     pub(crate) fn new(engine: Arc<Engine>, admission: Admission, options: HttpOptions) -> Self {
-        Self(Arc::new(ServiceInner {
+        let inner = Arc::new(ServiceInner {
             engine,
             admission,
             everyone: Grant::for_everyone(),
@@ -151,17 +180,24 @@ impl HttpService {
             options,
             stopping: watch::Sender::new(false),
             large_bodies: Semaphore::new(LARGE_BODIES),
-        }))
+        });
+        Self { inner, peer: None }
+    }
+
+    /// Returns the same service for the requests of one connection.
+    #[must_use]
+    pub fn of_peer(&self, peer: Option<&Arc<ConnectionPeer>>) -> Self {
+        Self { inner: Arc::clone(&self.inner), peer: peer.map(Arc::clone) }
     }
 
     /// Returns the metrics of this server.
     pub fn metrics(&self) -> &Metrics {
-        self.0.engine.metrics()
+        self.inner.engine.metrics()
     }
 
     /// Ends all streams in order, with their last message where there is one.
     pub fn stop(&self) {
-        self.0.stopping.send_replace(true);
+        self.inner.stopping.send_replace(true);
     }
 
     /// Answers one request.
@@ -174,16 +210,17 @@ impl HttpService {
     {
         match request.uri().path() {
             ENDPOINT => self.endpoint(request).await,
-            "/healthz" => self.health(),
-            "/metrics" if self.0.options.metrics => self.numbers(&request),
+            "/healthz" | "/readyz" => self.readiness(),
+            "/metrics" if self.inner.options.metrics => self.numbers(&request),
             path if path.starts_with(protected::DOCUMENT) => self.protected_resource(&request),
-            path if is_well_known(path) => Box::pin(self.well_known(&request)).await,
+            path if is_well_known(path) => Box::pin(self.recorded_well_known(&request)).await,
             _ => reply::refuse(StatusCode::NOT_FOUND, "The endpoint is `/mcp`."),
         }
     }
 
-    fn health(&self) -> Response<ResponseBody> {
-        let ready = self.0.engine.catalog().now(Caller::default().view).is_some();
+    /// Tells whether there is a first snapshot, so that requests are answered at once.
+    fn readiness(&self) -> Response<ResponseBody> {
+        let ready = self.inner.engine.catalog().now(Caller::default().view).is_some();
         let (status, text) = if ready {
             (StatusCode::OK, "ok\n")
         } else {
@@ -192,9 +229,79 @@ impl HttpService {
         reply::text(status, "text/plain; charset=utf-8", text)
     }
 
+    /// Counts a request of a sender that needs no token, or refuses it.
+    fn charge_peer(&self) -> Result<(), RateRefusal> {
+        let rate = &self.inner.options.rate;
+        let bucket = self.peer.as_deref().map_or(&**rate.shared(), |peer| peer.bucket(rate));
+        self.charge(bucket)
+    }
+
+    fn charge(&self, bucket: &RateBucket) -> Result<(), RateRefusal> {
+        let charged = self.inner.options.rate.take(bucket);
+        if charged.is_err() {
+            self.metrics().rate_limited.inc();
+        }
+        charged
+    }
+
+    /// Counts a request for something beside the endpoint, such as an API, or refuses it.
+    ///
+    /// The caller is known by its token, if this service admitted that before, else by its address.
+    pub fn charge_request(&self, headers: &HeaderMap) -> Result<(), RateRefusal> {
+        let rate = &self.inner.options.rate;
+        if !rate.is_on() {
+            return Ok(());
+        }
+        let tokens = self.inner.admission.tokens.as_ref();
+        let named = headers.contains_key(header::AUTHORIZATION);
+        match tokens.filter(|_| named).and_then(|tokens| tokens.known_grant(headers)) {
+            Some(grant) => self.charge(grant.rate(rate)),
+            None => self.charge_peer(),
+        }
+    }
+
+    /// Makes the answer to a request that [`charge_request`](Self::charge_request) refused.
+    pub fn too_often(refusal: RateRefusal) -> Response<ResponseBody> {
+        reply::too_often(refusal)
+    }
+
+    /// Returns what is told of each request.
+    pub fn access_log(&self) -> Option<&Arc<dyn AccessLog>> {
+        self.inner.options.access_log.as_ref()
+    }
+
+    /// Begins a note about a request, if it is recorded.
+    fn note(&self) -> Noted {
+        RequestNote::begin(self.access_log(), self.metrics().mount_name())
+    }
+
+    /// Records an answered request.
+    fn record(&self, note: &Noted, method: &Method, response: &Response<ResponseBody>) {
+        if let Some(note) = note {
+            let peer = self.peer.as_ref().map(|peer| peer.address());
+            note.finish(self.access_log(), &self.inner.engine, (peer, method), response);
+        }
+    }
+
+    async fn recorded_well_known<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
+        let mut note = self.note();
+        if let Some(note) = &mut note {
+            note.path(request.uri().path());
+        }
+        let response = match self.charge_peer() {
+            Ok(()) => self.well_known(request).await,
+            Err(refusal) => {
+                decide(&mut note, AccessDecision::RateLimited);
+                reply::too_often(refusal)
+            }
+        };
+        self.record(&note, request.method(), &response);
+        response
+    }
+
     /// Answers requests for public skills, which need no token.
     async fn well_known<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
-        let ServiceInner { engine, options, admission, .. } = &*self.0;
+        let ServiceInner { engine, options, admission, .. } = &*self.inner;
         let Some(view) = admission.public.load().as_deref().copied() else {
             return reply::refuse(StatusCode::NOT_FOUND, "The endpoint is `/mcp`.");
         };
@@ -208,12 +315,12 @@ impl HttpService {
 
     /// Answers a request for `/metrics`, which must pass the same checks as any client.
     fn numbers<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
-        let options = &self.0.options;
+        let options = &self.inner.options;
         let authority = request.uri().authority().map(http::uri::Authority::as_str);
         if let Err(refusal) = options.access.admit(request.headers(), authority) {
             return self.keep_out(refusal);
         }
-        if let Some(tokens) = &self.0.admission.tokens {
+        if let Some(tokens) = &self.inner.admission.tokens {
             let Some(grant) = tokens.known_grant(request.headers()) else {
                 return self.unauthorized(request.headers(), &Unauthorized::Missing);
             };
@@ -226,7 +333,7 @@ impl HttpService {
                 );
             }
         }
-        let text = self.0.engine.metrics().text();
+        let text = self.inner.engine.metrics().text();
         reply::text(
             StatusCode::OK,
             "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -235,7 +342,8 @@ impl HttpService {
     }
 
     fn keep_out(&self, refusal: AccessRefusal) -> Response<ResponseBody> {
-        let text = match self.0.options.refusal_text {
+        self.metrics().refused(AccessDecision::ForeignHost.as_str());
+        let text = match self.inner.options.refusal_text {
             Some(text) => text(refusal),
             None => refusal.to_string(),
         };
@@ -248,16 +356,35 @@ impl HttpService {
         B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
         let (parts, body) = request.into_parts();
+        let mut note = self.note();
+        let span = note.as_ref().map_or_else(Span::none, |note| note.span.clone());
+        let response = self.answer(&parts, body, &mut note).instrument(span).await;
+        self.record(&note, &parts.method, &response);
+        response
+    }
+
+    async fn answer<B>(
+        &self,
+        parts: &http::request::Parts,
+        body: B,
+        note: &mut Noted,
+    ) -> Response<ResponseBody>
+    where
+        B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+    {
         let authority = parts.uri.authority().map(http::uri::Authority::as_str);
-        let admitted = match self.0.options.access.admit(&parts.headers, authority) {
+        let admitted = match self.inner.options.access.admit(&parts.headers, authority) {
             Ok(admitted) => admitted,
-            Err(refusal) => return self.keep_out(refusal),
+            Err(refusal) => {
+                decide(note, AccessDecision::ForeignHost);
+                return self.keep_out(refusal);
+            }
         };
         let origin = admitted.foreign_origin.map(str::to_owned);
         let response = if parts.method == Method::OPTIONS && origin.is_some() {
             reply::empty(StatusCode::NO_CONTENT)
         } else {
-            self.admitted(&parts.method, &parts.headers, body).await
+            self.admitted(&parts.method, &parts.headers, body, note).await
         };
         match origin {
             Some(origin) => allow_browser(response, &origin),
@@ -270,36 +397,58 @@ impl HttpService {
         method: &Method,
         headers: &HeaderMap,
         body: B,
+        note: &mut Noted,
     ) -> Response<ResponseBody>
     where
         B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
         let of_token;
-        let grant = match &self.0.admission.tokens {
-            None => &self.0.everyone,
+        let grant = match &self.inner.admission.tokens {
+            None => &self.inner.everyone,
             Some(tokens) => {
-                let resource = || self.0.options.protected.as_ref()?.resource(headers);
-                match tokens.admit(headers, resource, self.0.engine.catalog()).await {
+                let resource = || self.inner.options.protected.as_ref()?.resource(headers);
+                match tokens.admit(headers, resource, self.inner.engine.catalog()).await {
                     Ok(grant) => {
                         of_token = grant;
                         &of_token
                     }
-                    Err(unauthorized) => return self.unauthorized(headers, &unauthorized),
+                    Err(unauthorized) => {
+                        // A sender without a valid token is known by its address alone.
+                        if let Err(refusal) = self.charge_peer() {
+                            decide(note, AccessDecision::RateLimited);
+                            return reply::too_often(refusal);
+                        }
+                        decide(note, unauthorized.decision());
+                        return self.unauthorized(headers, &unauthorized);
+                    }
                 }
             }
         };
+        if let Some(note) = note {
+            note.admitted(grant);
+        }
+        let charged =
+            if headers.contains_key(header::AUTHORIZATION) && !grant.caller.name.is_empty() {
+                self.charge(grant.rate(&self.inner.options.rate))
+            } else {
+                self.charge_peer()
+            };
+        if let Err(refusal) = charged {
+            decide(note, AccessDecision::RateLimited);
+            return reply::too_often(refusal);
+        }
         match *method {
-            Method::POST => self.post(grant, headers, body).await,
+            Method::POST => self.post(grant, headers, body, note).await,
             Method::GET => {
-                self.0.engine.catalog().ready().await;
-                let Some(open) = self.0.streams.open(&grant.caller) else {
-                    let text = self.0.streams.refusal();
+                self.inner.engine.catalog().ready().await;
+                let Some(open) = self.inner.streams.open(&grant.caller) else {
+                    let text = self.inner.streams.refusal();
                     return reply::refuse(StatusCode::TOO_MANY_REQUESTS, &text);
                 };
                 let stopping = self.stopping();
-                self.0.sessions.stream(&self.0.engine, grant, headers, stopping, open)
+                self.inner.sessions.stream(&self.inner.engine, grant, headers, stopping, open)
             }
-            Method::DELETE => self.0.sessions.delete(&grant.caller, headers),
+            Method::DELETE => self.inner.sessions.delete(&grant.caller, headers),
             _ => reply::not_allowed("POST"),
         }
     }
@@ -309,6 +458,7 @@ impl HttpService {
         grant: &Arc<Grant>,
         headers: &HeaderMap,
         body: B,
+        note: &mut Noted,
     ) -> Response<ResponseBody>
     where
         B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
@@ -316,7 +466,7 @@ impl HttpService {
         if let Err((status, reason)) = check_content(headers) {
             return reply::refuse(status, reason);
         }
-        let bytes = match body::read(body, BODY_TIME, &self.0.large_bodies).await {
+        let bytes = match body::read(body, BODY_TIME, &self.inner.large_bodies).await {
             Ok(bytes) => bytes,
             Err((status, reason)) => return reply::refuse(status, reason),
         };
@@ -327,9 +477,12 @@ impl HttpService {
                 return reply::error(StatusCode::BAD_REQUEST, id, &malformed.error);
             }
         };
-        self.0.engine.catalog().ready().await;
+        self.inner.engine.catalog().ready().await;
         match message {
             Message::Request(request) => {
+                if let Some(note) = note {
+                    note.message(headers, &request);
+                }
                 let response = self.request(grant, headers, &request).await;
                 let listing =
                     matches!(&*request.method, method::SKILLS_LIST | method::RESOURCES_LIST);
@@ -340,10 +493,12 @@ impl HttpService {
                 }
             }
             Message::Notification(notification) if claims_legacy(headers) => {
-                self.0.sessions.notified(&grant.caller, headers, &notification)
+                self.inner.sessions.notified(&grant.caller, headers, &notification)
             }
             Message::Notification(_) => reply::empty(StatusCode::ACCEPTED),
-            Message::Response(answer) => self.0.sessions.answered(&grant.caller, headers, &answer),
+            Message::Response(answer) => {
+                self.inner.sessions.answered(&grant.caller, headers, &answer)
+            }
         }
     }
 
@@ -353,18 +508,18 @@ impl HttpService {
         headers: &HeaderMap,
         request: &skillwire_protocol::message::Request<'_>,
     ) -> Response<ResponseBody> {
-        let engine = &self.0.engine;
+        let engine = &self.inner.engine;
         if is_legacy(headers, request) {
-            Box::pin(self.0.sessions.answer(engine, grant, headers, request)).await
+            Box::pin(self.inner.sessions.answer(engine, grant, headers, request)).await
         } else {
-            let streams = (&self.0.streams, &self.0.stopping);
+            let streams = (&self.inner.streams, &self.inner.stopping);
             super::modern::answer(engine, grant, headers, request, streams).await
         }
     }
 
     /// Says where clients get tokens, to every client: those without a token are meant.
     pub fn protected_resource<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
-        let ServiceInner { options, .. } = &*self.0;
+        let ServiceInner { options, .. } = &*self.inner;
         let Some(protected) = &options.protected else {
             return reply::refuse(StatusCode::NOT_FOUND, "The endpoint is `/mcp`.");
         };
@@ -372,7 +527,7 @@ impl HttpService {
         if let Err(refusal) = options.access.admit(request.headers(), authority) {
             return self.keep_out(refusal);
         }
-        protected.document(request, self.0.engine.config())
+        protected.document(request, self.inner.engine.config())
     }
 
     /// Describes another protected resource of the same hosts, such as an API beside the endpoint.
@@ -382,15 +537,16 @@ impl HttpService {
         request: &Request<B>,
     ) -> Response<ResponseBody> {
         let authority = request.uri().authority().map(http::uri::Authority::as_str);
-        if let Err(refusal) = self.0.options.access.admit(request.headers(), authority) {
+        if let Err(refusal) = self.inner.options.access.admit(request.headers(), authority) {
             return self.keep_out(refusal);
         }
-        protected.document(request, self.0.engine.config())
+        protected.document(request, self.inner.engine.config())
     }
 
     /// Refuses a request without a valid token.
     fn unauthorized(&self, headers: &HeaderMap, why: &Unauthorized) -> Response<ResponseBody> {
-        self.0.refusals.note();
+        self.inner.refusals.note();
+        self.metrics().refused(why.decision().as_str());
         let (status, text, error) = match why {
             Unauthorized::Missing => {
                 (StatusCode::UNAUTHORIZED, "A valid bearer token is required.", None)
@@ -406,7 +562,7 @@ impl HttpService {
             }
         };
         let mut response = reply::refuse(status, text);
-        let protected = self.0.options.protected.as_ref();
+        let protected = self.inner.options.protected.as_ref();
         let challenge = protected.and_then(|it| it.challenge(headers, error));
         let challenge = challenge.unwrap_or(HeaderValue::from_static("Bearer"));
         response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
@@ -414,7 +570,14 @@ impl HttpService {
     }
 
     fn stopping(&self) -> watch::Receiver<bool> {
-        self.0.stopping.subscribe()
+        self.inner.stopping.subscribe()
+    }
+}
+
+/// Notes whether a request was admitted.
+fn decide(note: &mut Noted, decision: AccessDecision) {
+    if let Some(note) = note {
+        note.decision = decision;
     }
 }
 

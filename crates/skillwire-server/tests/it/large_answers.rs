@@ -61,8 +61,10 @@ async fn numbers_are_shown_only_where_they_are_wanted_and_to_whom_they_may_be_sr
     let (status, text) = get(&server, &[ALICE]).await;
     assert_eq!(status, 200);
     for line in [
-        r#"skillwire_requests_total{method="skills/list",code="0"} 2"#,
-        r#"skillwire_requests_total{method="other",code="-32601"} 3"#,
+        r#"skillwire_requests_total{method="skills/list",code="0",mount="/mcp",outcome="ok"} 2"#,
+        r#"{method="other",code="-32601",mount="/mcp",outcome="unknown-method"} 3"#,
+        r#"skillwire_auth_refusals_total{mount="/mcp",reason="no-token"} 1"#,
+        r#"skillwire_auth_refusals_total{mount="/mcp",reason="foreign-host"} 1"#,
         "skillwire_connections 1",
     ] {
         assert!(text.contains(line), "{line} is missing in {text}");

@@ -23,6 +23,7 @@ mod metadata;
 mod nested;
 mod offers;
 mod on_demand;
+mod operating;
 mod parts;
 mod peers;
 mod reading;

@@ -316,7 +316,7 @@ pub(crate) struct ManifestArgs {
 
 /// How folders are read.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-#[derive(Debug, Args, Default, Deserialize)]
+#[derive(Debug, Clone, Args, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub(crate) struct ReadingArgs {
     /// Leave out skills whose name differs from their directory's, or that some hosts refuse.

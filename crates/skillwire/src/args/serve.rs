@@ -50,7 +50,7 @@ impl TryFrom<String> for HttpAddress {
 }
 
 /// What the server says about itself.
-#[derive(Debug, Args, Default, Deserialize)]
+#[derive(Debug, Clone, Args, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub(crate) struct IdentityArgs {
     /// The server's name for clients and logs [default: skillwire].
@@ -75,7 +75,7 @@ pub(crate) struct IdentityArgs {
 
 /// The same names serve as options and as keys of the configuration file.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-#[derive(Debug, Args, Default, Deserialize)]
+#[derive(Debug, Clone, Args, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub(crate) struct ServeArgs {
     /// Folders of skills, or single skills, each as `[PREFIX=]DIR`.
@@ -184,6 +184,15 @@ pub(crate) struct ServeArgs {
     /// Answer `/metrics` with numbers for Prometheus.
     #[arg(long)]
     pub(crate) metrics: bool,
+    /// How often one caller may ask, such as `50/s`, or `50/s:200` for 200 requests at once.
+    #[arg(long, value_name = "N/s[:BURST]")]
+    pub(crate) rate: Option<String>,
+    /// Record each request as one line in this file, or on standard error without one.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    pub(crate) access_log: Option<String>,
+    /// Record only a share of the requests, such as `1/100`.
+    #[arg(long, value_name = "1/N")]
+    pub(crate) access_log_sample: Option<String>,
     /// How the log on standard error looks [default: text].
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,

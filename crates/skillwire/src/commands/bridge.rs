@@ -46,7 +46,7 @@ const ON_A_TERMINAL: &str = "\
 
 pub(super) fn run(args: &BridgeArgs) -> Outcome {
     let transport = bridge::transport(args)?;
-    logging::start(args.log_format);
+    let _log = logging::start(args.log_format)?;
     if matches!(transport, BridgeTransport::Stdio) && terminal::is_interactive() {
         let _ = writeln!(anstream::stderr(), "{ON_A_TERMINAL}");
     }

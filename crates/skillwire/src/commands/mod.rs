@@ -7,6 +7,7 @@ mod check;
 mod convert;
 #[cfg(feature = "execute")]
 mod execute;
+mod file_stamps;
 mod generate;
 #[cfg(feature = "host")]
 pub(crate) mod host;
@@ -23,6 +24,7 @@ mod output_folder;
 mod pack;
 #[cfg(any(feature = "host", feature = "hub", feature = "sign"))]
 pub(crate) mod private_file;
+mod restart_keys;
 #[cfg(feature = "scan")]
 pub(crate) mod scan;
 mod serve;

@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use skillwire_page::{MAX_FORM_BYTES, Page, PageBody, PageProvider};
 use skillwire_server::{
     Metrics,
-    http::{HttpHandler, HttpService, ResponseBody},
+    http::{ConnectionPeer, HttpHandler, HttpService, ResponseBody},
 };
 
 /// How long a form may take to arrive.
@@ -69,10 +69,17 @@ impl<P: PageProvider> HttpHandler for ServiceWithPage<P> {
     async fn handle(&self, request: Request<Incoming>) -> Response<ResponseBody> {
         match &self.page {
             Some(page) if Page::<P>::has(request.uri().path()) => {
-                Box::pin(answer(page, request)).await
+                match self.service.charge_request(request.headers()) {
+                    Ok(()) => Box::pin(answer(page, request)).await,
+                    Err(refusal) => HttpService::too_often(refusal),
+                }
             }
             _ => self.service.handle(request).await,
         }
+    }
+
+    fn of_peer(&self, peer: Arc<ConnectionPeer>) -> Self {
+        Self { service: self.service.of_peer(Some(&peer)), page: self.page.clone() }
     }
 
     fn stop(&self) {

@@ -131,7 +131,15 @@ mod tests {
         // file.
         let mut others =
             vec!["dirs", "stdio", "http", "allow-origin", "allow-host", "token-file", "metrics"];
-        others.extend(["public", "url", "issuer", "page"]);
+        others.extend([
+            "public",
+            "url",
+            "issuer",
+            "page",
+            "rate",
+            "access-log",
+            "access-log-sample",
+        ]);
         // Tables stay in the file, which the arguments name.
         others.extend(["script", "interpreters"]);
         for key in config_keys().iter().filter(|key| !others.contains(&&***key)) {

@@ -8,7 +8,10 @@ use std::{
 use skillwire_server::http::{AccessRules, InvalidTokenFile, Tokens};
 use skillwire_source::PathPatterns;
 
-use super::serve::read_file;
+use super::{
+    operating::{OperatingSettings, OperatingWords},
+    serve::read_file,
+};
 use crate::{
     args::{HttpAddress, ServeArgs},
     exit::Exit,
@@ -37,6 +40,8 @@ pub(crate) struct HttpSettings {
     pub(crate) host: Option<String>,
     /// The authorization servers that issue tokens.
     pub(crate) issuers: Vec<String>,
+    /// What the operator limits and records.
+    pub(crate) operating: OperatingSettings,
 }
 
 /// The file with the tokens of callers.
@@ -128,12 +133,13 @@ impl ServeTransport {
             url,
             host,
             issuers: issuers.collect::<Result<_, _>>()?,
+            operating: operating(args)?,
         })))
     }
 }
 
 /// The options that mean something only with `--http`, and whether each was given.
-fn options_of_http(args: &ServeArgs) -> [(&'static str, bool); 8] {
+fn options_of_http(args: &ServeArgs) -> [(&'static str, bool); 11] {
     [
         ("--allow-origin", !args.allow_origin.is_empty()),
         ("--allow-host", !args.allow_host.is_empty()),
@@ -143,7 +149,19 @@ fn options_of_http(args: &ServeArgs) -> [(&'static str, bool); 8] {
         ("--metrics", args.metrics),
         ("--page", args.page),
         ("--public", !args.public.is_empty()),
+        ("--rate", args.rate.is_some()),
+        ("--access-log", args.access_log.is_some()),
+        ("--access-log-sample", args.access_log_sample.is_some()),
     ]
+}
+
+fn operating(args: &ServeArgs) -> Result<OperatingSettings, Failure> {
+    let words = OperatingWords {
+        rate: ("--rate", args.rate.as_deref()),
+        access_log: args.access_log.as_deref(),
+        sample: ("--access-log-sample", args.access_log_sample.as_deref()),
+    };
+    OperatingSettings::resolve(&words, Path::new(""))
 }
 
 /// Checks an address of the web: plain HTTP is for this machine only.

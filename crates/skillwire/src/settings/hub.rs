@@ -5,8 +5,13 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use skillwire_hub_server::{HubAccess, HubIdentity, RecordedReads};
 use skillwire_hub_store::{BlobLocation, DatabaseLocation, S3Location, StoreOptions};
+use skillwire_server::http::AccessRules;
 
-use super::{environment::variable, hub_access::AccessTable};
+use super::{
+    environment::variable,
+    hub_access::AccessTable,
+    operating::{OperatingSettings, OperatingWords},
+};
 use crate::{args::HttpAddress, failure::Failure, regular_file};
 
 /// The name of the file in the folder of a hub.
@@ -47,6 +52,14 @@ stale-limit = \"5m\"
 [audit]
 reads = \"all\"
 
+# How often one caller may ask: so many requests in a second, and so many at once; or `off`.
+[limits]
+rate = \"500/s:2000\"
+
+# A line for each request: a file, `-` for standard error, or `off`; all of them, or a share such as `1/100`.
+[log]
+access = \"off\"
+
 # A file of SQLite, or `postgres://user:password@host/database`.
 [database]
 url = \"hub.db\"
@@ -65,9 +78,9 @@ pub(crate) struct HubFile {
     #[serde(default)]
     pub(crate) listen: Option<HttpAddress>,
     #[serde(default)]
-    pub(crate) hosts: Vec<String>,
+    hosts: Vec<String>,
     #[serde(default)]
-    pub(crate) origins: Vec<String>,
+    origins: Vec<String>,
     #[serde(default = "usual_name")]
     audience: String,
     #[serde(default)]
@@ -83,10 +96,16 @@ pub(crate) struct HubFile {
     pub(crate) url: Option<String>,
     #[serde(default)]
     access: AccessTable,
+    #[serde(default)]
+    limits: LimitsTable,
+    #[serde(default)]
+    log: LogTable,
     database: DatabaseTable,
     blobs: BlobsTable,
     #[serde(skip)]
     folder: PathBuf,
+    #[serde(skip)]
+    keys: toml::Table,
 }
 
 #[derive(Debug, Deserialize)]
@@ -102,6 +121,22 @@ struct DatabaseTable {
 struct AuditTable {
     #[serde(default)]
     reads: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct LimitsTable {
+    #[serde(default)]
+    rate: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct LogTable {
+    #[serde(default)]
+    access: Option<String>,
+    #[serde(default)]
+    sample: Option<String>,
 }
 
 /// Where bytes are kept.
@@ -150,7 +185,13 @@ impl HubFile {
             Failure::usage(format!("`{}` cannot be understood: {reason}.", path.display()))
         })?;
         folder.clone_into(&mut file.folder);
+        file.keys = toml::from_str(&filled).unwrap_or_default();
         Ok(file)
+    }
+
+    /// All keys as they were written, with the values of variables.
+    pub(crate) fn keys(&self) -> &toml::Table {
+        &self.keys
     }
 
     /// Where the hub keeps what it knows.
@@ -214,6 +255,22 @@ impl HubFile {
     /// How long a replica that lost its database goes on serving.
     pub(crate) fn stale_limit(&self) -> Result<Option<std::time::Duration>, Failure> {
         duration("stale-limit", self.stale_limit.as_deref())
+    }
+
+    /// What the operator limits and records.
+    pub(crate) fn operating(&self) -> Result<OperatingSettings, Failure> {
+        let words = OperatingWords {
+            rate: ("limits.rate =", self.limits.rate.as_deref()),
+            access_log: self.log.access.as_deref(),
+            sample: ("log.sample =", self.log.sample.as_deref()),
+        };
+        OperatingSettings::resolve(&words, &self.folder)
+    }
+
+    /// The hosts and origins from which requests are accepted, besides those that were typed.
+    pub(crate) fn access_rules(&self, typed: &[String]) -> AccessRules {
+        let hosts = self.hosts.iter().chain(typed).map(|host| host.to_ascii_lowercase());
+        AccessRules::default().hosts(hosts).origins(self.origins.iter().cloned())
     }
 
     /// Who is admitted and what decides.

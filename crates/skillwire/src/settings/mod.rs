@@ -20,8 +20,11 @@ pub(crate) mod hub;
 pub(crate) mod hub_access;
 mod identity;
 mod named;
+pub(crate) mod operating;
 mod reading;
 mod serve;
+#[cfg(feature = "otel")]
+pub(crate) mod telemetry;
 #[cfg(all(feature = "host", feature = "sign"))]
 mod trust;
 #[cfg(feature = "host")]
@@ -52,5 +55,5 @@ pub(crate) use self::{
     http::{HttpSettings, ServeTransport, TokenFile},
     named::NamedSkills,
     reading::{FolderReading, folder_of, unavailable},
-    serve::ServeSettings,
+    serve::{ServeSettings, config_table, http_settings},
 };

@@ -17,7 +17,7 @@ use super::{
     client,
     dialects::DialectSettings,
     environment::cache_folder,
-    http::ServeTransport,
+    http::{HttpSettings, ServeTransport},
     identity,
     named::NamedSkills,
     reading::{FolderReading, bad_pattern},
@@ -61,16 +61,7 @@ pub(crate) struct ServeSettings {
 impl ServeSettings {
     /// Resolves the command line over the configuration file.
     pub(crate) fn resolve(typed: ServeArgs) -> Result<Self, Failure> {
-        let file = match &typed.config {
-            Some(path) => read_config(path)?,
-            None => ServeArgs::default(),
-        };
-        if file.stdio && file.http.is_some() {
-            return Err(
-                Failure::usage("`stdio` and `http` exclude each other.").hint("Keep one of them.")
-            );
-        }
-        let args = overlay(typed, file);
+        let args = with_file(typed)?;
         check_built_in(&args)?;
         if args.dirs.is_empty() && args.upstream.is_empty() {
             return Err(Failure::usage("No folder was named.")
@@ -125,6 +116,32 @@ impl ServeSettings {
     }
 }
 
+/// Resolves how clients reach the server, for one that runs already.
+pub(crate) fn http_settings(typed: ServeArgs) -> Result<HttpSettings, Failure> {
+    let args = with_file(typed)?;
+    let identity = identity::resolve(&args.identity)?;
+    let DialectSettings { public, .. } = DialectSettings::resolve(&args, &identity.name)?;
+    match ServeTransport::resolve(&args, public)? {
+        ServeTransport::Http(settings) => Ok(*settings),
+        ServeTransport::Stdio => Err(Failure::usage("`http` is missing.")
+            .hint("Restart the server to speak over standard input and output.")),
+    }
+}
+
+/// Lays the command line over the configuration file.
+fn with_file(typed: ServeArgs) -> Result<ServeArgs, Failure> {
+    let file = match &typed.config {
+        Some(path) => read_config(path)?,
+        None => ServeArgs::default(),
+    };
+    if file.stdio && file.http.is_some() {
+        return Err(
+            Failure::usage("`stdio` and `http` exclude each other.").hint("Keep one of them.")
+        );
+    }
+    Ok(overlay(typed, file))
+}
+
 /// Refuses options that need a feature which this build lacks.
 fn check_built_in(args: &ServeArgs) -> Result<(), Failure> {
     let needed = [
@@ -171,9 +188,18 @@ fn answer_bytes(mib: Option<u64>) -> Result<u64, Failure> {
     }
 }
 
+/// Reads the keys of a configuration file.
+pub(crate) fn config_table(path: &Path) -> Result<toml::Table, Failure> {
+    parsed(path, &read_file(path, "--config")?)
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> Result<T, Failure> {
+    toml::from_str(text).map_err(|error| config_error(path, &error))
+}
+
 fn read_config(path: &Path) -> Result<ServeArgs, Failure> {
     let text = read_file(path, "--config")?;
-    let table: toml::Table = toml::from_str(&text).map_err(|error| config_error(path, &error))?;
+    let table: toml::Table = parsed(path, &text)?;
     let known = config_keys();
     if let Some(unknown) = table.keys().find(|key| !known.contains(key)) {
         return Err(Failure::usage(format!(
@@ -182,7 +208,7 @@ fn read_config(path: &Path) -> Result<ServeArgs, Failure> {
         ))
         .hint(format!("The keys are {}.", known.join(", "))));
     }
-    toml::from_str(&text).map_err(|error| config_error(path, &error))
+    parsed(path, &text)
 }
 
 fn config_error(path: &Path, error: &toml::de::Error) -> Failure {
@@ -220,6 +246,9 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
             public: Vec::new(),
             metrics: false,
             page: false,
+            rate: None,
+            access_log: None,
+            access_log_sample: None,
             ..file
         };
     }
@@ -281,6 +310,9 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
         refuse_findings: typed.refuse_findings.or(file.refuse_findings),
         metrics: typed.metrics || file.metrics,
         page: typed.page || file.page,
+        rate: typed.rate.or(file.rate),
+        access_log: typed.access_log.or(file.access_log),
+        access_log_sample: typed.access_log_sample.or(file.access_log_sample),
         log_format: typed.log_format.or(file.log_format),
         config: typed.config,
     }

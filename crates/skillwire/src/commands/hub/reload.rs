@@ -1,91 +1,103 @@
 //! Looks at a hub's configuration while it is served: issuers, roles, policies and keys.
 
-use std::{
-    path::{Path, PathBuf},
-    time::{Duration, SystemTime},
-};
+use std::path::{Path, PathBuf};
 
 use skillwire_hub_server::{AccessHandle, DecisionSigner, HubService};
+use skillwire_server::http::HttpHandler as _;
 
 use crate::{
-    commands::serve::signals::ReloadSignal,
+    args::HubServeArgs,
+    commands::{
+        file_stamps::{FileStamps, LOOK},
+        restart_keys::RestartKeys,
+        serve::signals::ReloadSignal,
+    },
     failure::Failure,
-    settings::{hub::HubFile, hub_access::signing_keys},
+    operating::Operating,
+    report::printable,
+    settings::{
+        hub::{HUB_FILE, HubFile},
+        hub_access::{key_files, signing_keys},
+    },
 };
 
-/// How often the files are looked at.
-const LOOK: Duration = Duration::from_secs(1);
+/// The keys of `hub.toml` that count without a restart.
+const RELOADED: &[&str] = &["access", "hosts", "limits", "log", "origins"];
 
 /// What is replaced while the hub runs.
 pub(super) struct Reloaded {
     pub(super) access: AccessHandle,
     pub(super) signer: DecisionSigner,
+    pub(super) operating: Operating,
+    dir: PathBuf,
+    /// The configuration that the rest of the hub was started with.
+    fixed: RestartKeys,
+    /// Host names that the operator typed.
+    hosts: Vec<String>,
 }
 
 impl Reloaded {
     /// Reads everything for the first time; a configuration that cannot be used is an error then.
-    pub(super) fn read(file: &HubFile) -> Result<Self, Failure> {
+    pub(super) fn read(file: &HubFile, args: &HubServeArgs) -> Result<Self, Failure> {
         let access = AccessHandle::new(file.access()?);
         let signer = DecisionSigner::new(signing_keys(&file.key_folder())?, file.valid_for()?);
-        Ok(Self { access, signer })
+        let rules = file.access_rules(&args.host);
+        let operating = Operating::start(file.operating()?, rules, args.log_format)?;
+        let fixed = RestartKeys::new(file.keys().clone(), RELOADED);
+        let (dir, hosts) = (args.dir.clone(), args.host.clone());
+        Ok(Self { access, signer, operating, dir, fixed, hosts })
     }
 
     /// Follows the files for ever, and replaces what changed. A file that cannot be used changes nothing.
-    pub(super) async fn follow(&self, dir: &Path, service: &HubService, reload: &mut ReloadSignal) {
-        let mut seen = Stamp::of(dir);
+    pub(super) async fn follow(&self, service: &HubService, reload: &mut ReloadSignal) {
+        let mut seen = stamps(&self.dir);
         loop {
             let asked = tokio::select! {
                 () = reload.requested() => true,
                 () = tokio::time::sleep(LOOK) => false,
             };
-            let stamp = Stamp::of(dir);
-            if !asked && stamp == seen {
+            let now = stamps(&self.dir);
+            if !asked && now == seen {
                 continue;
             }
-            seen = stamp;
-            if let Err(failure) = self.replace(dir, service).await {
+            seen = now;
+            let replaced = self.replace(service).await;
+            service.metrics().reloaded("configuration", replaced.is_ok());
+            if let Err(failure) = replaced {
                 let text = anstream::adapter::strip_str(&failure.to_string()).to_string();
-                tracing::error!("The configuration stays as it was: {text}");
+                tracing::error!("The configuration stays as it was: {}", printable(&text));
             }
         }
     }
 
-    async fn replace(&self, dir: &Path, service: &HubService) -> Result<(), Failure> {
-        let file = HubFile::read(dir)?;
+    async fn replace(&self, service: &HubService) -> Result<(), Failure> {
+        let file = HubFile::read(&self.dir)?;
         // Everything is read and checked before anything is replaced.
         let (access, keys) = (file.access()?, signing_keys(&file.key_folder())?);
         let valid_for = file.valid_for()?;
+        let operating = Operating::check(file.operating()?, file.access_rules(&self.hosts))?;
         let internal = |error| Failure::caused(crate::exit::Exit::Internal, error);
+        self.operating.apply(operating);
         self.access.replace(access);
         let started = std::time::Instant::now();
         service.reload_access().await.map_err(internal)?;
         if self.signer.replace(keys, valid_for) {
             service.reload_keys().await.map_err(internal)?;
         }
+        self.fixed.warn(file.keys());
         let took = started.elapsed().as_millis();
         tracing::info!(took_ms = %took, "the configuration was read again");
         Ok(())
     }
 }
 
-/// Times and sizes of the files that are looked at.
-#[derive(Debug, PartialEq, Eq)]
-struct Stamp(Vec<(PathBuf, Option<(SystemTime, u64)>)>);
-
-impl Stamp {
-    fn of(dir: &Path) -> Self {
-        let mut files = vec![dir.join(crate::settings::hub::HUB_FILE)];
-        // A configuration that cannot be read is reported when it is replaced.
-        if let Ok(file) = HubFile::read(dir) {
-            files.extend(file.policy_file());
-            let keys = crate::settings::hub_access::key_files(&file.key_folder());
-            files.extend(keys.unwrap_or_default());
-        }
-        let stamp = |file: PathBuf| {
-            let found = std::fs::metadata(&file).ok();
-            let found = found.and_then(|found| Some((found.modified().ok()?, found.len())));
-            (file, found)
-        };
-        Self(files.into_iter().map(stamp).collect())
+/// Returns the times and sizes of the files that are looked at.
+fn stamps(dir: &Path) -> FileStamps {
+    let mut files = vec![dir.join(HUB_FILE)];
+    // A configuration that cannot be read is reported when it is replaced.
+    if let Ok(file) = HubFile::read(dir) {
+        files.extend(file.policy_file());
+        files.extend(key_files(&file.key_folder()).unwrap_or_default());
     }
+    FileStamps::of(files)
 }

@@ -6,7 +6,7 @@ use skillwire_hub_server::ServingOptions;
 use skillwire_hub_store::HubStore;
 use skillwire_server::{
     Config, ServerIdentity,
-    http::{self, AccessRules, ConnectionLimits, HttpOptions, Workers},
+    http::{self, ConnectionLimits, HttpOptions, Workers},
 };
 use tokio::net::TcpListener;
 
@@ -17,6 +17,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     logging,
+    operating::Operating,
     settings::hub::HubFile,
 };
 
@@ -28,7 +29,7 @@ const TTL_MS: u64 = 5_000;
 
 pub(super) fn run(args: &HubServeArgs) -> Outcome {
     let file = HubFile::read(&args.dir)?;
-    logging::start(args.log_format);
+    let _log = logging::start(args.log_format)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -52,8 +53,8 @@ async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
     let store = HubStore::open(file.replica_store()?).await.map_err(store_failure)?;
-    let reloaded = Reloaded::read(file)?;
-    let options = options(args, file)?
+    let reloaded = Reloaded::read(file, args)?;
+    let options = options(file, &reloaded.operating)?
         .access(reloaded.access.clone())
         .signer(reloaded.signer.clone())
         .url(file.url.clone());
@@ -80,7 +81,7 @@ async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
         let _ = writeln!(std::io::stderr(), "listening on http://{address}/mcp");
     }
     let followed = service.clone();
-    let follow = reloaded.follow(&args.dir, &followed, &mut reload);
+    let follow = reloaded.follow(&followed, &mut reload);
     let run = http::run(listener, service, workers, ConnectionLimits::default(), stop.requested());
     tokio::select! {
         () = run => {}
@@ -89,6 +90,7 @@ async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
     tracing::info!("stopping");
     following.stop().await;
     store.close().await;
+    reloaded.operating.finish();
     Ok(Exit::Ok)
 }
 
@@ -103,16 +105,14 @@ fn address(args: &HubServeArgs, file: &HubFile) -> Result<std::net::SocketAddr, 
         .ok_or_else(|| Failure::usage("There is no address to listen on."))
 }
 
-fn options(args: &HubServeArgs, file: &HubFile) -> Result<ServingOptions, Failure> {
-    let hosts = file.hosts.iter().chain(&args.host).map(|host| host.to_ascii_lowercase());
-    let access = AccessRules::default().hosts(hosts).origins(file.origins.iter().cloned());
+fn options(file: &HubFile, operating: &Operating) -> Result<ServingOptions, Failure> {
     let mut identity = ServerIdentity::default();
     identity.name.clone_from(&file.name);
     env!("CARGO_PKG_VERSION").clone_into(&mut identity.version);
     let config = Config::default().identity(identity).skill_tools(true).ttl_ms(TTL_MS);
     let mut options = ServingOptions::default()
         .config(config)
-        .http(HttpOptions::default().access(access).metrics(true))
+        .http(operating.add_to(HttpOptions::default().metrics(true)))
         .reads(file.recorded_reads()?);
     if let Some(limit) = file.stale_limit()? {
         options = options.stale_limit(limit);

@@ -7,6 +7,7 @@ mod passing;
 mod reachable;
 #[cfg(feature = "scan")]
 mod refusing;
+mod reload;
 pub(super) mod signals;
 mod summary;
 mod tools;
@@ -41,18 +42,19 @@ use crate::{
 };
 
 pub(super) fn run(args: ServeArgs) -> Outcome {
+    let typed = args.clone();
     let settings = ServeSettings::resolve(args)?;
-    logging::start(settings.log_format);
+    let _log = logging::start(settings.log_format)?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_threads)?;
-    let outcome = runtime.block_on(serve(settings));
+    let outcome = runtime.block_on(serve(settings, typed));
     // The thread that reads standard input cannot be interrupted, so the shutdown does not wait for
     // it.
     runtime.shutdown_background();
     outcome
 }
 
-async fn serve(settings: ServeSettings) -> Outcome {
+async fn serve(settings: ServeSettings, typed: ServeArgs) -> Outcome {
     let ServeSettings {
         sources,
         #[cfg(feature = "host")]
@@ -89,8 +91,8 @@ async fn serve(settings: ServeSettings) -> Outcome {
     let endpoint = match transport {
         ServeTransport::Stdio => None,
         ServeTransport::Http(settings) => {
-            let (endpoint, with_callers) = HttpEndpoint::open(*settings, skills).await?;
-            skills = with_callers;
+            let endpoint;
+            (endpoint, skills) = HttpEndpoint::open(*settings, skills, typed, log_format).await?;
             Some(endpoint)
         }
     };

@@ -8,10 +8,7 @@ use skillwire_catalog::ViewId;
 use skillwire_page::{Page, PageHosts, PageOptions};
 use skillwire_server::{
     Skills, SkillsBuilder,
-    http::{
-        self, AccessRefusal, ConnectionLimits, HttpOptions, ProtectedResource, TokenChanges,
-        Workers,
-    },
+    http::{self, AccessRefusal, ConnectionLimits, HttpOptions, ProtectedResource, Workers},
     stdio,
 };
 #[cfg(feature = "page")]
@@ -24,24 +21,27 @@ use super::{
     live::LiveFolders,
     no_threads,
     reachable::reachable_url,
+    reload::ServerReload,
     signals::{ReloadSignal, StopSignal},
     summary::ClientSetup,
 };
 #[cfg(feature = "page")]
 use crate::page::{catalog::CatalogPage, served::ServiceWithPage};
 use crate::{
+    args::{LogFormat, ServeArgs},
     commands::Outcome,
     exit::Exit,
     failure::Failure,
+    operating::Operating,
     report::printable,
-    settings::{HttpSettings, TokenFile},
+    settings::HttpSettings,
 };
 
 /// A port that is listened on, before anything is served there.
 pub(super) struct HttpEndpoint {
     listener: TcpListener,
     options: HttpOptions,
-    tokens: Option<TokenFile>,
+    reload: ServerReload,
     url: String,
     address: SocketAddr,
     /// What visitors see at `/`; nothing without a page.
@@ -61,9 +61,22 @@ impl HttpEndpoint {
     pub(super) async fn open(
         settings: HttpSettings,
         mut skills: SkillsBuilder,
+        typed: ServeArgs,
+        log_format: LogFormat,
     ) -> Result<(Self, SkillsBuilder), Failure> {
-        let HttpSettings { address, access, tokens, metrics, page, public, url, host, issuers } =
-            settings;
+        let HttpSettings {
+            address,
+            access,
+            tokens,
+            metrics,
+            page,
+            public,
+            url,
+            host,
+            issuers,
+            operating,
+        } = settings;
+        let operating = Operating::start(operating, access, log_format)?;
         #[cfg(feature = "page")]
         let visible = page.then(|| match &public {
             Some(public) if tokens.is_some() => VisibleSkills::Matching(public.clone()),
@@ -84,16 +97,16 @@ impl HttpEndpoint {
         };
         let listener = TcpListener::bind(address).await.map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
-        let mut options =
-            HttpOptions::default().access(access).metrics(metrics).refusal_text(name_option);
+        let options = HttpOptions::default().metrics(metrics).refusal_text(name_option);
+        let mut options = operating.add_to(options);
         if !issuers.is_empty() {
             options = options.protected(ProtectedResource::new(issuers).url(url.clone()));
         }
         let url = url.unwrap_or_else(|| reachable_url(address, host.as_deref()));
         let endpoint = Self {
             listener,
+            reload: ServerReload::new(typed, operating, tokens, options.protected.clone()),
             options,
-            tokens,
             url,
             address,
             #[cfg(feature = "page")]
@@ -104,7 +117,8 @@ impl HttpEndpoint {
 
     /// Warns of settings that let other people learn the tokens.
     fn warn_of_open_tokens(&self) {
-        let Some(tokens) = &self.tokens else { return };
+        let tokens = self.reload.tokens();
+        let Some(tokens) = &*tokens else { return };
         if !self.address.ip().is_loopback() && !self.url.starts_with("https://") {
             tracing::warn!(
                 "Tokens cross the network unencrypted. Put a proxy with TLS in front, listen on \
@@ -132,7 +146,7 @@ impl HttpEndpoint {
         let identity = &engine.config().identity;
         let name = identity.title.clone().unwrap_or_else(|| identity.name.clone());
         let provider = CatalogPage::new(Arc::clone(engine.catalog()), view, name, self.url.clone());
-        let access = &self.options.access;
+        let access = self.options.access.now();
         let hosts = PageHosts::named(access.hosts.iter().cloned(), access.any_host);
         Some(Page::new(Arc::new(provider), PageOptions::new(hosts, "skillwire")))
     }
@@ -189,7 +203,7 @@ pub(super) async fn serve_http(
     endpoint.warn_of_open_tokens();
     #[cfg(feature = "page")]
     let page = endpoint.page(skills);
-    let HttpEndpoint { listener, options, tokens, url, .. } = endpoint;
+    let HttpEndpoint { listener, options, reload: files, url, .. } = endpoint;
     let service = skills.http_service(options);
     #[cfg(feature = "page")]
     let service = ServiceWithPage::new(service, page);
@@ -213,13 +227,9 @@ pub(super) async fn serve_http(
         // The server also runs if standard error is closed.
         let _ = writeln!(std::io::stderr(), "listening on {url}");
     }
-    let reload_tokens = || {
-        if let Some(file) = &tokens {
-            reload_tokens(skills, file);
-        }
-    };
     tokio::select! {
-        () = live.follow(&mut reload, reload_tokens) => {}
+        () = live.follow(&mut reload, || files.run(skills)) => {}
+        () = files.follow(skills) => {}
         () = stop.requested() => tracing::info!("stopping"),
         ended = &mut server => {
             let reason = ended.err().map_or_else(String::new, |error| format!(": {error}"));
@@ -234,22 +244,8 @@ pub(super) async fn serve_http(
         // A second signal ends the server without waiting for requests under way.
         () = stop.requested() => {}
     }
+    files.finish();
     Ok(Exit::Ok)
-}
-
-/// Reads the token file again. A file that cannot be used changes nothing: the operator may be
-/// writing it right now, and callers must not be locked out meanwhile.
-fn reload_tokens(skills: &Skills, file: &TokenFile) {
-    match file.read().map(|tokens| skills.replace_tokens(tokens)) {
-        Ok(changes) => {
-            let TokenChanges { added, removed, kept, .. } = changes.unwrap_or_default();
-            tracing::info!(added, removed, kept, "read the token file again");
-        }
-        Err(failure) => {
-            let reason = printable(&failure.to_string());
-            tracing::error!("The tokens from before stay in force. {reason}");
-        }
-    }
 }
 
 /// The error that a refused client gets. It names the option with which the operator would let it

@@ -3,6 +3,7 @@
 mod access;
 mod api;
 mod auditing;
+mod limits;
 mod operating;
 mod publishing;
 mod serving;

@@ -38,8 +38,8 @@ impl ServerVitals {
             memory,
             // Without the connection that asks for the metrics.
             connections: gauge("skillwire_connections") - 1,
-            streams: gauge("skillwire_streams"),
-            sessions: gauge("skillwire_sessions"),
+            streams: gauge(r#"skillwire_streams{mount="/mcp"}"#),
+            sessions: gauge(r#"skillwire_sessions{mount="/mcp"}"#),
         }
     }
 

@@ -171,7 +171,7 @@ async fn numbers_about_all_skills_are_for_unrestricted_tokens_only_sec_09() {
     };
     let all = get(CI).await;
     assert_eq!(all.status, 200);
-    assert!(all.text().contains("skillwire_skills 2"), "{}", all.text());
+    assert!(all.text().contains(r#"skillwire_skills{mount="/mcp"} 2"#), "{}", all.text());
     let some = get(BILLING).await;
     assert_eq!(some.status, 403);
     assert!(!some.text().contains("skillwire_"), "{}", some.text());

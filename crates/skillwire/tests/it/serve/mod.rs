@@ -6,7 +6,10 @@ mod folders;
 mod lifecycle;
 mod live;
 mod logs;
+mod operating;
 mod options;
 mod starting;
 mod tools;
+#[cfg(feature = "otel")]
+mod traces;
 mod transcripts;
