@@ -47,6 +47,7 @@ mod settings;
 mod signatures;
 #[cfg(feature = "host")]
 mod terminal;
+mod version;
 
 use std::process::ExitCode;
 
