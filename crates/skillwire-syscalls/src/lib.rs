@@ -55,7 +55,7 @@ const NEW_NAMESPACES: u64 = (libc::CLONE_NEWNS
 /// Device requests that only ask, or change a descriptor of the caller.
 ///
 /// `TIOCSTI` and `TIOCLINUX` in particular are not among them: they write to a terminal's input.
-const IOCTLS: [u64; 7] = [
+const IOCTLS: [libc::Ioctl; 7] = [
     libc::TCGETS,
     libc::TIOCGWINSZ,
     libc::FIONREAD,
@@ -162,6 +162,18 @@ impl CompiledFilter {
 
 type CallDecisions = BTreeMap<i64, CallDecision>;
 
+/// The number of a device request; filters compare its lower half, in which all of them lie.
+#[cfg_attr(
+    target_env = "gnu",
+    expect(
+        clippy::cast_possible_truncation,
+        reason = "glibc has a wider type for requests than musl"
+    )
+)]
+fn request_number(request: libc::Ioctl) -> u64 {
+    u64::from(request as u32)
+}
+
 fn decisions(profile: FilterProfile) -> Result<CallDecisions, BackendError> {
     let mut decisions = CallDecisions::new();
     for call in [allowed_calls::COMMON, allowed_calls::OLDER].concat() {
@@ -172,7 +184,7 @@ fn decisions(profile: FilterProfile) -> Result<CallDecisions, BackendError> {
     // any other error they would give up.
     let no_such_call = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
     decisions.insert(libc::SYS_clone3, CallDecision::Always(no_such_call));
-    decisions.insert(libc::SYS_ioctl, allow_values(1, &Length::Dword, IOCTLS)?);
+    decisions.insert(libc::SYS_ioctl, allow_values(1, &Length::Dword, IOCTLS.map(request_number))?);
     decisions.insert(libc::SYS_prctl, allow_prctls(&PRCTLS)?);
     // A process may ask for and lower limits of its own, for which the kernel takes the id 0, but
     // not limits of other processes of the user.

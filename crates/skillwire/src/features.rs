@@ -42,7 +42,6 @@ pub(crate) enum Feature {
 }
 
 impl Feature {
-    #[cfg(test)]
     const ALL: [Self; 14] = [
         Self::Add,
         Self::Host,
@@ -60,8 +59,13 @@ impl Feature {
         Self::Page,
     ];
 
+    /// The features that this build has.
+    pub(crate) fn built_in() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|feature| feature.is_built_in())
+    }
+
     /// The name in `Cargo.toml`.
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Add => "add",
             Self::Host => "host",

@@ -51,6 +51,7 @@ mod signatures;
 mod telemetry;
 #[cfg(feature = "host")]
 mod terminal;
+mod version;
 
 use std::process::ExitCode;
 

@@ -59,7 +59,8 @@ Begin with:
 #[derive(Debug, Parser)]
 #[command(
     name = "skillwire",
-    version,
+    version = crate::version::short(),
+    long_version = crate::version::long(),
     after_help = START,
     after_long_help = format!("{START}\n\n{EXIT_CODES}"),
     arg_required_else_help = true

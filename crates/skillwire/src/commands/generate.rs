@@ -51,15 +51,20 @@ complete -o nospace -o bashdefault -F _skillwire skillwire
 pub(super) fn manual(args: &ManArgs) -> Outcome {
     let Some(dir) = &args.dir else {
         let mut page = Vec::new();
-        clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+        clap_mangen::Man::new(manual_command()).render(&mut page)?;
         return print(&page);
     };
     std::fs::create_dir_all(dir)
-        .and_then(|()| clap_mangen::generate_to(Cli::command(), dir))
+        .and_then(|()| clap_mangen::generate_to(manual_command(), dir))
         .map_err(|error| {
             Failure::usage(format!("`{}` cannot be written.", dir.display())).because(error)
         })?;
     Ok(Exit::Ok)
+}
+
+/// The command line as manual pages describe it: the same for every target.
+fn manual_command() -> clap::Command {
+    Cli::command().long_version(None)
 }
 
 fn print(bytes: &[u8]) -> Outcome {

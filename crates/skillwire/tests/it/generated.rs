@@ -82,6 +82,7 @@ async fn manual_page() {
     let page = ran.stdout;
     assert!(page.contains(".TH skillwire 1") && page.contains(".SH SYNOPSIS"), "{page}");
     assert!(page.contains("serve"), "{page}");
+    assert!(!page.contains(std::env::consts::ARCH), "pages are the same for every target: {page}");
     assert!(page.contains("Exit codes:") && page.contains("declined by limit"), "{page}");
 }
 

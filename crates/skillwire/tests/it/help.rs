@@ -42,8 +42,23 @@ async fn help_of_every_command() {
 
 #[tokio::test]
 async fn version() {
-    let ran = run(&SkillFolder::new(), &["--version"]).await.assert_exit(0);
-    assert_eq!(ran.stdout, format!("skillwire {}\n", env!("CARGO_PKG_VERSION")));
+    let folder = SkillFolder::new();
+    let short = run(&folder, &["-V"]).await.assert_exit(0).stdout;
+    let long = run(&folder, &["--version"]).await.assert_exit(0).stdout;
+    assert!(long.starts_with(short.trim_end()), "{long}");
+    let number = concat!("skillwire ", env!("CARGO_PKG_VERSION"));
+    let lines: Vec<_> = long.lines().collect();
+    let commit = lines[1].strip_prefix("commit: ").unwrap();
+    if commit == "unknown" {
+        assert_eq!(lines[0], number, "a build without a checkout names no commit");
+    } else {
+        assert_eq!(lines[0], format!("{number} ({})", &commit[..12]));
+    }
+    assert!(
+        lines[2].starts_with("target: ") && lines[2].contains(std::env::consts::ARCH),
+        "{long}"
+    );
+    assert!(lines[3].starts_with("features: ") && lines[3].contains("bridge"), "{long}");
 }
 
 #[tokio::test]

@@ -211,6 +211,7 @@ fn bring_loopback_up() -> io::Result<()> {
     request.ifr_ifru.ifru_flags = libc::c_short::try_from(libc::IFF_UP).unwrap_or(1);
     let descriptor = std::os::fd::AsRawFd::as_raw_fd(&socket);
     // SAFETY: the call reads a structure of this type, which lives through it.
-    let answer = unsafe { libc::ioctl(descriptor, libc::SIOCSIFFLAGS, &raw const request) };
+    let answer =
+        unsafe { libc::ioctl(descriptor, libc::SIOCSIFFLAGS as libc::Ioctl, &raw const request) };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -20,7 +20,7 @@ mod refusing;
 #[cfg(all(unix, feature = "review"))]
 mod reviewing;
 #[cfg(all(unix, feature = "review"))]
-mod screen;
+pub(crate) mod screen;
 mod servers;
 #[cfg(feature = "sign")]
 mod signers;

@@ -6,6 +6,8 @@ mod forge;
 mod keeping;
 #[cfg(unix)]
 mod picking;
+#[cfg(all(unix, feature = "review"))]
+mod pictures;
 mod removing;
 mod renamed;
 mod syncing;
