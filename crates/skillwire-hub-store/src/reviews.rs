@@ -259,12 +259,9 @@ impl HubStore {
 }
 
 /// Loads a review; one that the caller may not take is unknown to it.
-async fn require_review(
-    tx: &mut Tx,
-    caller: &Caller,
-    id: u64,
-) -> Result<ReviewRecord, StoreError> {
-    let unknown = || StoreError::from(Refusal::UnknownRecord { what: "review", id: id.to_string() });
+async fn require_review(tx: &mut Tx, caller: &Caller, id: u64) -> Result<ReviewRecord, StoreError> {
+    let unknown =
+        || StoreError::from(Refusal::UnknownRecord { what: "review", id: id.to_string() });
     let record = match load_offer(tx, id).await? {
         Some(offer) => ReviewRecord::Offer(Box::new(offer)),
         None => {

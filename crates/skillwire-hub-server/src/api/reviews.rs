@@ -9,7 +9,7 @@ use axum::{extract::State, response::Response};
 use serde::Deserialize;
 use skillwire_core::{Frontmatter, RelPath, frontmatter_differences, skill_file};
 use skillwire_hub::{
-    ChannelName, ContentFacts, Decision, NamespaceName, OfferState, Refusal, VersionFile, Verdict,
+    ChannelName, ContentFacts, Decision, NamespaceName, OfferState, Refusal, Verdict, VersionFile,
 };
 use skillwire_hub_store::{OfferDecision, ReviewFilter, ReviewRecord, StoreError};
 
@@ -46,15 +46,9 @@ fn info(state: &ApiState, record: &ReviewRecord) -> ReviewInfo {
             offer.decision.as_ref().map(taken),
             worst_finding(&offer.facts),
         ),
-        other => (
-            "unknown",
-            other.namespace().to_string(),
-            None,
-            None,
-            None,
-            None,
-            "unknown".to_owned(),
-        ),
+        other => {
+            ("unknown", other.namespace().to_string(), None, None, None, None, "unknown".to_owned())
+        }
     };
     ReviewInfo {
         id: record.id(),

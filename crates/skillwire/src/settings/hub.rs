@@ -6,7 +6,11 @@ use serde::Deserialize;
 use skillwire_hub_server::{HubAccess, HubIdentity, RecordedReads};
 use skillwire_hub_store::{BlobLocation, DatabaseLocation, S3Location, StoreOptions};
 
-use super::{environment::variable, hub_access::AccessTable};
+use super::{
+    environment::variable,
+    hub_access::AccessTable,
+    hub_upstreams::{self, ConfiguredUpstream},
+};
 use crate::{args::HttpAddress, failure::Failure, regular_file};
 
 /// The name of the file in the folder of a hub.
@@ -42,6 +46,12 @@ private-issuers = []
 
 # How long a replica that lost its database goes on serving.
 stale-limit = \"5m\"
+
+# Skills of others that the hub passes on; see `skillwire hub upstream --help`.
+# [[upstreams]]
+# label = \"docs\"
+# mode = \"pin\"
+# source = { kind = \"mcp\", url = \"https://docs.example/mcp\" }
 
 # Which reads of clients stand in the log: `all`, a share such as `1/100`, or `off`.
 [audit]
@@ -85,6 +95,9 @@ pub(crate) struct HubFile {
     access: AccessTable,
     database: DatabaseTable,
     blobs: BlobsTable,
+    /// Read apart from the rest, because each replica fills its variables in when it uses them.
+    #[serde(skip)]
+    upstreams: Vec<ConfiguredUpstream>,
     #[serde(skip)]
     folder: PathBuf,
 }
@@ -141,14 +154,18 @@ impl HubFile {
 
     fn parse(text: &str, folder: &Path) -> Result<Self, Failure> {
         let path = folder.join(HUB_FILE);
-        let filled = skillwire_client::expand(text, variable).map_err(|unset| {
+        let unreadable = |reason: String| {
+            Failure::usage(format!("`{}` cannot be understood: {reason}.", path.display()))
+        };
+        let (text, upstreams) = hub_upstreams::split(text).map_err(unreadable)?;
+        let filled = skillwire_client::expand(&text, variable).map_err(|unset| {
             Failure::usage(format!("`{}` cannot be used.", path.display())).because(unset)
         })?;
         let mut file: Self = toml::from_str(&filled).map_err(|error| {
             // The text may hold passwords by now, so that only the reason is shown.
-            let reason = error.message().to_owned();
-            Failure::usage(format!("`{}` cannot be understood: {reason}.", path.display()))
+            unreadable(error.message().to_owned())
         })?;
+        file.upstreams = upstreams;
         folder.clone_into(&mut file.folder);
         Ok(file)
     }
@@ -219,6 +236,11 @@ impl HubFile {
     /// Who is admitted and what decides.
     pub(crate) fn access(&self) -> Result<HubAccess, Failure> {
         self.access.resolve(&self.folder)
+    }
+
+    /// The upstreams that the file describes, each checked.
+    pub(crate) fn upstreams(&self) -> Result<Vec<skillwire_hub::Upstream>, Failure> {
+        hub_upstreams::resolve(&self.upstreams)
     }
 
     /// The file of the policy, if there is one.

@@ -5,8 +5,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use skillwire_hub::{Caller, Upstream};
 use skillwire_hub_server::{AccessHandle, DecisionSigner, HubService};
+use skillwire_hub_store::HubStore;
 
+use super::client::store_failure;
 use crate::{
     commands::serve::signals::ReloadSignal,
     failure::Failure,
@@ -20,14 +23,16 @@ const LOOK: Duration = Duration::from_secs(1);
 pub(super) struct Reloaded {
     pub(super) access: AccessHandle,
     pub(super) signer: DecisionSigner,
+    store: HubStore,
 }
 
 impl Reloaded {
     /// Reads everything for the first time; a configuration that cannot be used is an error then.
-    pub(super) fn read(file: &HubFile) -> Result<Self, Failure> {
-        let access = AccessHandle::new(file.access()?);
+    pub(super) async fn read(file: &HubFile, store: HubStore) -> Result<Self, Failure> {
+        let (access, upstreams) = (AccessHandle::new(file.access()?), file.upstreams()?);
         let signer = DecisionSigner::new(signing_keys(&file.key_folder())?, file.valid_for()?);
-        Ok(Self { access, signer })
+        configure_upstreams(&store, &upstreams).await?;
+        Ok(Self { access, signer, store })
     }
 
     /// Follows the files for ever, and replaces what changed. A file that cannot be used changes nothing.
@@ -54,7 +59,9 @@ impl Reloaded {
         let file = HubFile::read(dir)?;
         // Everything is read and checked before anything is replaced.
         let (access, keys) = (file.access()?, signing_keys(&file.key_folder())?);
-        let valid_for = file.valid_for()?;
+        let (valid_for, upstreams) = (file.valid_for()?, file.upstreams()?);
+        // This one can still be refused, by what is in the database.
+        configure_upstreams(&self.store, &upstreams).await?;
         let internal = |error| Failure::caused(crate::exit::Exit::Internal, error);
         self.access.replace(access);
         let started = std::time::Instant::now();
@@ -66,6 +73,29 @@ impl Reloaded {
         tracing::info!(took_ms = %took, "the configuration was read again");
         Ok(())
     }
+}
+
+/// Makes the upstreams of the configuration those of the hub, and says what could not be done.
+async fn configure_upstreams(store: &HubStore, upstreams: &[Upstream]) -> Result<(), Failure> {
+    let name = "operator".parse().map_err(|error: skillwire_hub::InvalidHubName| {
+        Failure::caused(crate::exit::Exit::Internal, error)
+    })?;
+    let operator = Caller::administrator(name);
+    let done = store.configure_upstreams(&operator, upstreams).await.map_err(store_failure)?;
+    for (labels, what) in
+        [(&done.added, "added"), (&done.changed, "changed"), (&done.removed, "removed")]
+    {
+        for label in labels {
+            tracing::info!(%label, "an upstream was {what}");
+        }
+    }
+    for label in &done.pinned {
+        tracing::warn!(
+            %label,
+            "The upstream is pinned and stays as it is. `skillwire hub upstream set` and `remove` take `--leave-pin`."
+        );
+    }
+    Ok(())
 }
 
 /// Times and sizes of the files that are looked at.
