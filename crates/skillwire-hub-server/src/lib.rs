@@ -35,6 +35,7 @@ mod serving;
 mod signing;
 mod trial;
 mod upload;
+mod upstream_facts;
 mod upstream_status;
 
 pub use self::{

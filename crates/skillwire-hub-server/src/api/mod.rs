@@ -34,13 +34,13 @@ use semver::Version;
 use skillwire_hub::{Action, Caller, NamespaceName, SkillId, VersionRecord, VersionRef};
 use skillwire_hub_store::HubStore;
 
-pub(crate) use self::problem::ProblemKind;
 pub use self::{
     openapi::openapi_document,
     problem::{Compared, Problem},
     review_types::*,
     types::*,
 };
+pub(crate) use self::{problem::ProblemKind, reviews::worst_finding};
 use crate::{
     auth::Authenticator, serving::Replica, signing::DecisionSigner, upload::Uploads,
     upstream_status::UpstreamStatuses,

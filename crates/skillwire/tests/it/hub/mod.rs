@@ -5,6 +5,7 @@ mod api;
 mod auditing;
 mod operating;
 mod publishing;
+mod reviewing;
 mod serving;
 mod workflows;
 
