@@ -149,5 +149,7 @@ fn state(
     let authenticator =
         Authenticator::new(store.clone(), audience, private_issuers, access, resource);
     let signer = options.signer.clone();
-    Arc::new(ApiState { store, replica, authenticator, uploads: Uploads::default(), name, signer })
+    let uploads = Uploads::default();
+    let upstreams = None;
+    Arc::new(ApiState { store, replica, authenticator, uploads, name, signer, upstreams })
 }

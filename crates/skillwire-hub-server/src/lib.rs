@@ -36,6 +36,8 @@ mod serving;
 mod signing;
 mod trial;
 mod upload;
+mod upstream_facts;
+mod upstream_status;
 
 pub use self::{
     access::{AccessHandle, HubAccess},
@@ -45,4 +47,5 @@ pub use self::{
     signing::DecisionSigner,
     trial::{Explained, PolicyChange, PolicyComparison, compare, explain, named_caller},
     upload::upload_of,
+    upstream_status::{UpstreamHealth, UpstreamStatus, UpstreamStatuses},
 };

@@ -11,6 +11,7 @@ use skillwire_hub_store::{HubStore, StoreError};
 use crate::{
     access::HubAccess,
     serving::{CallerSight, known_skill},
+    upstream_facts::served_offers,
 };
 
 /// What a caller would see of a skill.
@@ -64,16 +65,19 @@ pub fn named_caller(name: &Subject, access: &HubAccess) -> Caller {
     access.apply(caller)
 }
 
-/// Says whether a caller sees a skill of the channel `latest`, and why; `None` if there is no such skill.
+/// Says whether a caller sees a skill of the channel `latest` or of an upstream, and why; `None` if there is no such skill.
 pub async fn explain(
     store: &HubStore,
     access: &HubAccess,
     caller: &Caller,
     skill: &SkillId,
 ) -> Result<Option<Explained>, StoreError> {
-    let Some(served) = store.served(&ChannelName::latest(), skill).await? else { return Ok(None) };
+    let known = match store.served(&ChannelName::latest(), skill).await? {
+        Some(served) => Some(known_skill(&served).at(store.now())),
+        None => upstream_skills(store).await?.into_iter().find(|facts| facts.skill == *skill),
+    };
+    let Some(facts) = known else { return Ok(None) };
     let namespaces = store.all_namespaces().await?;
-    let facts = known_skill(&served).at(store.now());
     let (roles, decision) = match CallerSight::of(caller, &namespaces, access) {
         CallerSight::Everything => (Vec::new(), always(true, "administrator")),
         CallerSight::Nothing => (Vec::new(), always(false, "scopes of the credential")),
@@ -95,7 +99,7 @@ fn always(allowed: bool, rule: &str) -> PolicyDecision {
     PolicyDecision { allowed, rules: vec![rule.to_owned()], problems: Vec::new() }
 }
 
-/// Compares what callers see of the channel `latest` with two configurations.
+/// Compares what callers see of the channel `latest` and of upstreams with two configurations.
 ///
 /// The callers are those that tokens, roles and groups name, and callers without a token.
 pub async fn compare(
@@ -118,30 +122,41 @@ pub async fn compare(
             (name, sight(before), sight(after))
         })
         .collect();
+    let mut compare_one = |facts: &SkillFacts| {
+        comparison.skills += 1;
+        for (name, old, new) in &sights {
+            let was = decide(old, facts, before);
+            let is = decide(new, facts, after);
+            if was.allowed != is.allowed {
+                comparison.changes.push(PolicyChange {
+                    caller: name.to_string(),
+                    skill: facts.skill.clone(),
+                    seen: is.allowed,
+                    rules: is.rules,
+                });
+            }
+        }
+    };
+    upstream_skills(store).await?.iter().for_each(&mut compare_one);
     let mut request = PageRequest::first(PageRequest::MAX_LIMIT);
     loop {
         let page = store.served_page(&ChannelName::latest(), &request).await?;
-        for served in &page.items {
-            comparison.skills += 1;
-            let facts = known_skill(served).at(store.now());
-            for (name, old, new) in &sights {
-                let was = decide(old, &facts, before);
-                let is = decide(new, &facts, after);
-                if was.allowed != is.allowed {
-                    comparison.changes.push(PolicyChange {
-                        caller: name.to_string(),
-                        skill: served.id.clone(),
-                        seen: is.allowed,
-                        rules: is.rules,
-                    });
-                }
-            }
-        }
+        let facts = page.items.iter().map(|served| known_skill(served).at(store.now()));
+        facts.for_each(|facts| compare_one(&facts));
         match page.next {
             Some(next) => request = request.after(Some(next)),
             None => return Ok(comparison),
         }
     }
+}
+
+/// The skills of upstreams that the hub serves from its store.
+async fn upstream_skills(store: &HubStore) -> Result<Vec<SkillFacts>, StoreError> {
+    let mut skills = Vec::new();
+    for upstream in store.all_upstreams().await? {
+        skills.extend(served_offers(store, &upstream).await?);
+    }
+    Ok(skills)
 }
 
 fn decide(sight: &CallerSight, facts: &SkillFacts, access: &HubAccess) -> PolicyDecision {

@@ -51,6 +51,7 @@ mod outbox;
 mod publish;
 mod purge;
 mod records;
+mod reviews;
 mod schema;
 mod sql;
 mod store;
@@ -73,10 +74,11 @@ pub use self::{
     options::{BlobLocation, Clock, DatabaseLocation, S3Location, StoreOptions},
     outbox::{ChangeHints, OutboxPage},
     publish::{Published, Upload, UploadedFile},
+    reviews::{ReviewFilter, ReviewRecord},
     store::HubStore,
     tokens::NewToken,
     transfer::TransferReport,
-    upstreams::{UpstreamChange, UpstreamRecord},
+    upstreams::{ConfiguredUpstreams, UpstreamChange, UpstreamRecord},
 };
 
 /// The subject in whose name the hub itself acts.

@@ -193,7 +193,7 @@ async fn write_changes(
     Ok(())
 }
 
-async fn commit_transition(
+pub(crate) async fn commit_transition(
     tx: &mut WriteTx,
     caller: &Caller,
     version: &VersionRef,

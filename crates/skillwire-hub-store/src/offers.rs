@@ -363,36 +363,49 @@ impl HubStore {
         label: Option<&NamespaceName>,
         page: &PageRequest,
     ) -> Result<Page<OfferRecord>, StoreError> {
-        let mut after = match &page.after {
-            Some(cursor) => number(cursor.number("offers")?),
+        let after = match &page.after {
+            Some(cursor) => cursor.number("offers")?,
             None => 0,
         };
-        let namespaces = self.all_namespaces().await?;
-        let reviewed: BTreeSet<_> = namespaces
-            .iter()
-            .filter(|namespace| caller.may(Action::Review, namespace))
-            .map(|namespace| &namespace.name)
-            .filter(|name| label.is_none_or(|label| label == *name))
-            .collect();
+        let mut reviewed = self.reviewed_namespaces(caller).await?;
+        reviewed.retain(|name| label.is_none_or(|label| label == name));
         let wanted = page.limit() as usize + 1;
-        let (now, mut found) = (self.now(), Vec::new());
+        let found = self.offers_after(&reviewed, OfferState::Waiting, after, wanted).await?;
+        Ok(Page::cut(found, page.limit(), |last: &OfferRecord| {
+            Cursor::new("offers", &[&last.id.to_string()])
+        }))
+    }
+
+    /// Returns the first offers after a number that stand somewhere; of those that wait, only what is
+    /// offered now.
+    pub(crate) async fn offers_after(
+        &self,
+        reviewed: &BTreeSet<NamespaceName>,
+        state: OfferState,
+        after: u64,
+        wanted: usize,
+    ) -> Result<Vec<OfferRecord>, StoreError> {
+        let (now, mut after, mut found) = (self.now(), number(after), Vec::new());
+        if reviewed.is_empty() {
+            return Ok(found);
+        }
         while found.len() < wanted {
-            let select =
+            let offered =
                 select_offers!("WHERE o.offered = 1 AND o.id > $1 ORDER BY o.id LIMIT 200");
+            let all = select_offers!("WHERE o.id > $1 ORDER BY o.id LIMIT 200");
+            let select = if state == OfferState::Waiting { offered } else { all };
             let rows = self.database().rows(select, args![after]).await?;
             let Some(last) = rows.last() else { break };
             after = last.int(0)?;
             for row in &rows {
                 let offer = offer_of(row)?;
-                let is_waiting = offer.state(now) == OfferState::Waiting;
-                if is_waiting && reviewed.contains(&offer.skill.upstream) {
+                if offer.state(now) == state && reviewed.contains(&offer.skill.upstream) {
                     found.push(offer);
                 }
             }
         }
-        Ok(Page::cut(found, page.limit(), |last: &OfferRecord| {
-            Cursor::new("offers", &[&last.id.to_string()])
-        }))
+        found.truncate(wanted);
+        Ok(found)
     }
 
     /// Returns an offer that the caller may review.
@@ -466,7 +479,7 @@ async fn commit_offers(
     announce_offers(tx, label, offers.iter().map(|offer| &offer.offer.uri)).await
 }
 
-async fn commit_decision(
+pub(crate) async fn commit_decision(
     tx: &mut WriteTx,
     by: &Subject,
     record: &OfferRecord,
@@ -595,7 +608,7 @@ async fn announce_offers<'a>(
 }
 
 /// Loads what the rules need to know of an upstream's skill.
-async fn load_upstream_skill(
+pub(crate) async fn load_upstream_skill(
     tx: &mut Tx,
     id: &UpstreamSkillId,
 ) -> Result<UpstreamSkill, StoreError> {
@@ -616,7 +629,7 @@ async fn load_upstream_skill(
     Ok(skill)
 }
 
-async fn load_offers(
+pub(crate) async fn load_offers(
     tx: &mut Tx,
     label: &NamespaceName,
     uri: Option<&SkillUri>,
@@ -630,7 +643,7 @@ async fn load_offers(
     rows.iter().map(offer_of).collect()
 }
 
-async fn load_offer(tx: &mut Tx, id: u64) -> Result<Option<OfferRecord>, StoreError> {
+pub(crate) async fn load_offer(tx: &mut Tx, id: u64) -> Result<Option<OfferRecord>, StoreError> {
     let row = tx.row(select_offers!("WHERE o.id = $1"), args![number(id)]).await?;
     row.map(|row| offer_of(&row)).transpose()
 }

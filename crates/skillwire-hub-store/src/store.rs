@@ -31,6 +31,8 @@ pub(crate) const NOTIFY_CHANNEL: &str = "skillwire_hub";
 #[derive(Clone)]
 pub struct HubStore {
     pub(crate) inner: Arc<Inner>,
+    /// Whether changes are undone after they were made.
+    rehearses: bool,
 }
 
 pub(crate) struct Inner {
@@ -53,7 +55,7 @@ impl HubStore {
         begin_hub(&database).await?;
         let inner =
             Inner { database, blobs, clock: options.clock, committed: watch::Sender::new(0) };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: Arc::new(inner), rehearses: false })
     }
 
     /// Closes every connection. Later operations fail. A follower that still listens is not waited for
@@ -63,6 +65,13 @@ impl HubStore {
         if tokio::time::timeout(database.limit, database.close()).await.is_err() {
             tracing::debug!("a connection was still in use when the store was closed");
         }
+    }
+
+    /// Returns the same store for a caller that only asks what a change would do: the change is made by the
+    /// same code and refused by the same rules, and then undone. Nothing is announced or logged.
+    #[must_use]
+    pub fn rehearsal(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), rehearses: true }
     }
 
     /// Asks the database for an answer.
@@ -284,6 +293,10 @@ impl WriteTx {
     /// Commits what an operation did, or undoes it if it failed.
     pub(crate) async fn finish<T>(self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         match result {
+            Ok(value) if self.store.rehearses => {
+                self.tx.roll_back().await?;
+                Ok(value)
+            }
             Ok(value) => {
                 self.commit().await?;
                 Ok(value)

@@ -43,6 +43,20 @@ pub struct UpstreamChange {
     pub leave_pin: bool,
 }
 
+/// What a configuration file changed about upstreams.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConfiguredUpstreams {
+    /// Upstreams that are new.
+    pub added: Vec<NamespaceName>,
+    /// Upstreams that are different now.
+    pub changed: Vec<NamespaceName>,
+    /// Upstreams that the file does not describe any more.
+    pub removed: Vec<NamespaceName>,
+    /// Upstreams that stay as they are, because the file would leave `pin`.
+    pub pinned: Vec<NamespaceName>,
+}
+
 /// The columns that [`record_of`] reads.
 macro_rules! upstream_columns {
     () => {
@@ -61,40 +75,7 @@ impl HubStore {
     ) -> Result<UpstreamRecord, StoreError> {
         caller.require_administrator(Action::ManageHub)?;
         let mut tx = self.begin_write(&caller.subject).await?;
-        let result = async {
-            let label = upstream.label.clone();
-            if load_upstream(tx.tx(), &label).await?.is_some() {
-                return Err(Refusal::UpstreamTaken(label).into());
-            }
-            match load_namespace(tx.tx(), &label).await? {
-                Some(namespace) if namespace.usage.skills > 0 => {
-                    return Err(Refusal::UpstreamTaken(label).into());
-                }
-                Some(_) => {}
-                None => {
-                    let quotas = Quotas::default();
-                    insert_namespace(&mut tx, &label, false, ReviewPolicy::None, &quotas).await?;
-                    insert_grant(&mut tx, &label, &caller.subject, Role::Owner).await?;
-                    tx.announce(HubChange::NamespaceChanged { namespace: label.clone() }).await?;
-                }
-            }
-            let insert = "INSERT INTO upstreams (label, source, mode, limits, rules, configured,
-                created_at, created_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-            let values = args![
-                label.as_str(),
-                to_json(&upstream.source)?,
-                upstream.mode.as_str(),
-                to_json(&upstream.limits)?,
-                to_json(&upstream.rules)?,
-                configured,
-                tx.now.as_millis(),
-                caller.subject.as_str(),
-            ];
-            tx.execute(insert, values).await?;
-            record_change(&mut tx, &upstream, "add").await?;
-            load_upstream(tx.tx(), &label).await?.ok_or_else(|| gone(&label))
-        }
-        .await;
+        let result = insert_upstream(&mut tx, caller, &upstream, configured).await;
         tx.finish(result).await
     }
 
@@ -116,21 +97,8 @@ impl HubStore {
                 .with_limits(change.limits.unwrap_or(before.upstream.limits))?
                 .with_rules(change.rules.unwrap_or(before.upstream.rules));
             after.change_mode(mode, change.leave_pin)?;
-            if after == before.upstream {
-                return Ok(before);
-            }
-            let update = "UPDATE upstreams SET source = $2, mode = $3, limits = $4, rules = $5
-                WHERE label = $1";
-            let values = args![
-                label.as_str(),
-                to_json(&after.source)?,
-                after.mode.as_str(),
-                to_json(&after.limits)?,
-                to_json(&after.rules)?,
-            ];
-            tx.execute(update, values).await?;
-            record_change(&mut tx, &after, "set").await?;
-            require_upstream(tx.tx(), label).await
+            let configured = before.configured;
+            update_upstream(&mut tx, before, &after, configured).await
         }
         .await;
         tx.finish(result).await
@@ -149,15 +117,56 @@ impl HubStore {
         let result = async {
             let before = require_upstream(tx.tx(), label).await?;
             before.upstream.require_unpinned(leave_pin)?;
-            let blobs = "DELETE FROM offer_blobs WHERE offer IN
-                (SELECT id FROM offers WHERE upstream = $1)";
-            tx.execute(blobs, args![label.as_str()]).await?;
-            tx.execute("DELETE FROM offers WHERE upstream = $1", args![label.as_str()]).await?;
-            let observed = "DELETE FROM observations WHERE upstream = $1";
-            tx.execute(observed, args![label.as_str()]).await?;
-            tx.execute("DELETE FROM upstreams WHERE label = $1", args![label.as_str()]).await?;
-            record_change(&mut tx, &before.upstream, "remove").await?;
+            delete_upstream(&mut tx, &before.upstream).await?;
             Ok(before)
+        }
+        .await;
+        tx.finish(result).await
+    }
+
+    /// Makes the upstreams that a configuration file describes those that are marked as configured, in one
+    /// transaction. What a file says never leaves `pin`: such upstreams stay as they are and are named.
+    #[tracing::instrument(skip_all, fields(upstreams = wanted.len()))]
+    pub async fn configure_upstreams(
+        &self,
+        caller: &Caller,
+        wanted: &[Upstream],
+    ) -> Result<ConfiguredUpstreams, StoreError> {
+        caller.require_administrator(Action::ManageHub)?;
+        let mut tx = self.begin_write(&caller.subject).await?;
+        let result = async {
+            let mut report = ConfiguredUpstreams::default();
+            for upstream in wanted {
+                let label = &upstream.label;
+                let Some(before) = load_upstream(tx.tx(), label).await? else {
+                    insert_upstream(&mut tx, caller, upstream, true).await?;
+                    report.added.push(label.clone());
+                    continue;
+                };
+                let leaves = upstream.mode != UpstreamMode::Pin
+                    && before.upstream.require_unpinned(false).is_err();
+                if leaves {
+                    report.pinned.push(label.clone());
+                } else if before.upstream != *upstream || !before.configured {
+                    update_upstream(&mut tx, before, upstream, true).await?;
+                    report.changed.push(label.clone());
+                }
+            }
+            let select = "SELECT label FROM upstreams WHERE configured = 1 ORDER BY label";
+            for row in tx.tx().rows(select, args![]).await? {
+                let label: NamespaceName = row.parsed(0, "label")?;
+                if wanted.iter().any(|upstream| upstream.label == label) {
+                    continue;
+                }
+                let before = require_upstream(tx.tx(), &label).await?.upstream;
+                if before.require_unpinned(false).is_err() {
+                    report.pinned.push(label);
+                } else {
+                    delete_upstream(&mut tx, &before).await?;
+                    report.removed.push(label);
+                }
+            }
+            Ok(report)
         }
         .await;
         tx.finish(result).await
@@ -199,6 +208,80 @@ impl HubStore {
         let rows = self.database().rows(select, args![]).await?;
         rows.iter().map(record_of).collect()
     }
+}
+
+async fn insert_upstream(
+    tx: &mut WriteTx,
+    caller: &Caller,
+    upstream: &Upstream,
+    configured: bool,
+) -> Result<UpstreamRecord, StoreError> {
+    let label = &upstream.label;
+    if load_upstream(tx.tx(), label).await?.is_some() {
+        return Err(Refusal::UpstreamTaken(label.clone()).into());
+    }
+    match load_namespace(tx.tx(), label).await? {
+        Some(namespace) if namespace.usage.skills > 0 => {
+            return Err(Refusal::UpstreamTaken(label.clone()).into());
+        }
+        Some(_) => {}
+        None => {
+            let quotas = Quotas::default();
+            insert_namespace(tx, label, false, ReviewPolicy::None, &quotas).await?;
+            insert_grant(tx, label, &caller.subject, Role::Owner).await?;
+            tx.announce(HubChange::NamespaceChanged { namespace: label.clone() }).await?;
+        }
+    }
+    let insert = "INSERT INTO upstreams (label, source, mode, limits, rules, configured,
+        created_at, created_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    let values = args![
+        label.as_str(),
+        to_json(&upstream.source)?,
+        upstream.mode.as_str(),
+        to_json(&upstream.limits)?,
+        to_json(&upstream.rules)?,
+        configured,
+        tx.now.as_millis(),
+        caller.subject.as_str(),
+    ];
+    tx.execute(insert, values).await?;
+    record_change(tx, upstream, "add").await?;
+    load_upstream(tx.tx(), label).await?.ok_or_else(|| gone(label))
+}
+
+async fn update_upstream(
+    tx: &mut WriteTx,
+    before: UpstreamRecord,
+    after: &Upstream,
+    configured: bool,
+) -> Result<UpstreamRecord, StoreError> {
+    if *after == before.upstream && configured == before.configured {
+        return Ok(before);
+    }
+    let update = "UPDATE upstreams SET source = $2, mode = $3, limits = $4, rules = $5,
+        configured = $6 WHERE label = $1";
+    let values = args![
+        after.label.as_str(),
+        to_json(&after.source)?,
+        after.mode.as_str(),
+        to_json(&after.limits)?,
+        to_json(&after.rules)?,
+        configured,
+    ];
+    tx.execute(update, values).await?;
+    record_change(tx, after, "set").await?;
+    require_upstream(tx.tx(), &after.label).await
+}
+
+async fn delete_upstream(tx: &mut WriteTx, upstream: &Upstream) -> Result<(), StoreError> {
+    let label = upstream.label.as_str();
+    let blobs = "DELETE FROM offer_blobs WHERE offer IN
+        (SELECT id FROM offers WHERE upstream = $1)";
+    tx.execute(blobs, args![label]).await?;
+    tx.execute("DELETE FROM offers WHERE upstream = $1", args![label]).await?;
+    tx.execute("DELETE FROM observations WHERE upstream = $1", args![label]).await?;
+    tx.execute("DELETE FROM upstreams WHERE label = $1", args![label]).await?;
+    record_change(tx, upstream, "remove").await
 }
 
 /// Refuses a namespace that belongs to an upstream.

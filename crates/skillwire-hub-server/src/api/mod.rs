@@ -12,10 +12,13 @@ mod problem;
 mod publish;
 mod publishers;
 mod refusals;
+mod review_types;
+mod reviews;
 mod skills;
 mod states;
 mod tokens;
 pub mod types;
+mod upstreams;
 
 use std::sync::Arc;
 
@@ -31,13 +34,17 @@ use semver::Version;
 use skillwire_hub::{Action, Caller, NamespaceName, SkillId, VersionRecord, VersionRef};
 use skillwire_hub_store::HubStore;
 
-pub(crate) use self::problem::ProblemKind;
 pub use self::{
     openapi::openapi_document,
     problem::{Compared, Problem},
+    review_types::*,
     types::*,
 };
-use crate::{auth::Authenticator, serving::Replica, signing::DecisionSigner, upload::Uploads};
+pub(crate) use self::{problem::ProblemKind, reviews::worst_finding};
+use crate::{
+    auth::Authenticator, serving::Replica, signing::DecisionSigner, upload::Uploads,
+    upstream_status::UpstreamStatuses,
+};
 
 /// The path that all addresses of the API begin with.
 pub(crate) const ROOT: &str = "/api/v1";
@@ -51,6 +58,8 @@ pub(crate) struct ApiState {
     pub(crate) uploads: Uploads,
     pub(crate) name: String,
     pub(crate) signer: DecisionSigner,
+    /// How upstreams are doing, if this process follows them.
+    pub(crate) upstreams: Option<Arc<dyn UpstreamStatuses>>,
 }
 
 impl ApiState {
@@ -62,6 +71,11 @@ impl ApiState {
         if let Err(error) = replica.catch_up().await {
             tracing::warn!(%error, "a change is committed but cannot be shown yet");
         }
+    }
+
+    /// The store for a change; one that is only tried is undone.
+    fn writer(&self, dry_run: bool) -> HubStore {
+        if dry_run { self.store.rehearsal() } else { self.store.clone() }
     }
 
     /// Returns a version that the caller may read, with its files.
@@ -114,6 +128,15 @@ pub(crate) fn router(state: Arc<ApiState>) -> Router {
         .route("/skills/{namespace}/{name}/channels/{channel}", put(channels::promote))
         .route("/skills/{namespace}/{name}/channels/{channel}/rollback", post(channels::roll_back))
         .route("/waiting", get(skills::waiting))
+        .route("/upstreams", get(upstreams::list).post(upstreams::add))
+        .route(
+            "/upstreams/{label}",
+            get(upstreams::show).patch(upstreams::change).delete(upstreams::remove),
+        )
+        .route("/reviews", get(reviews::list))
+        .route("/reviews/{id}", get(reviews::show))
+        .route("/reviews/{id}/files/{*path}", get(reviews::file))
+        .route("/reviews/{id}/decision", post(reviews::decide))
         .route("/content/{content}/revoke", post(states::revoke_content))
         .route("/content/{content}/decisions", get(decisions::list))
         .route("/keys", get(decisions::keys))

@@ -4,7 +4,7 @@ use utoipa::OpenApi;
 
 use super::{
     audit, channels, decisions, hub, namespaces, operate, problem::Problem, publish, publishers,
-    skills, states, tokens, types,
+    reviews, skills, states, tokens, types, upstreams,
 };
 
 #[derive(OpenApi)]
@@ -37,6 +37,15 @@ use super::{
         states::revoke_content,
         channels::promote,
         channels::roll_back,
+        upstreams::list,
+        upstreams::add,
+        upstreams::show,
+        upstreams::change,
+        upstreams::remove,
+        reviews::list,
+        reviews::show,
+        reviews::file,
+        reviews::decide,
         decisions::list,
         decisions::keys,
         tokens::list,

@@ -9,9 +9,7 @@ impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         let kind = match &refusal {
             refusal if refusal.is_unknown() => ProblemKind::NotFound,
-            Refusal::NotAllowed { .. }
-            | Refusal::OwnPublication { .. }
-            | Refusal::NameNeedsAdministrator { .. } => ProblemKind::Forbidden,
+            refusal if refusal.is_forbidden() => ProblemKind::Forbidden,
             Refusal::ContentDiffers { .. } | Refusal::DigestDiffers { .. } => {
                 ProblemKind::DigestMismatch
             }
@@ -21,7 +19,9 @@ impl From<Refusal> for Problem {
             | Refusal::NoNextVersion(_)
             | Refusal::NoIdentity(_)
             | Refusal::NoSkillFile => ProblemKind::InvalidSkill,
-            Refusal::BadText { .. } | Refusal::InThePast { .. } => ProblemKind::Malformed,
+            Refusal::BadText { .. } | Refusal::InThePast { .. } | Refusal::BadUpstream(_) => {
+                ProblemKind::Malformed
+            }
             _ => ProblemKind::Conflict,
         };
         let problem = kind.because(refusal.to_string()).coded(refusal.code());

@@ -173,6 +173,11 @@ pub(crate) async fn file(
         let reads = replica.reads();
         reads.version_read(sender.caller.subject.as_str(), &version, record.content, &file.path);
     }
+    Ok(file_response(file, bytes))
+}
+
+/// Answers with the bytes of a file, so that no browser acts on them.
+pub(super) fn file_response(file: &VersionFile, bytes: Bytes) -> Response {
     let media_type = media_type::of(file.path.file_name(), &bytes);
     let mut response = Response::new(bytes.into());
     let headers = response.headers_mut();
@@ -190,7 +195,7 @@ pub(crate) async fn file(
     for (name, value) in fixed {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    Ok(response)
+    response
 }
 
 /// Refuses the bytes of a version that was revoked or erased.

@@ -28,6 +28,15 @@ const MAX_ISSUERS: usize = 100;
 pub(crate) struct Authenticated {
     pub(crate) caller: Caller,
     pub(crate) provenance: Provenance,
+    /// Whether it came from a program with access to the hub's own files.
+    local: bool,
+}
+
+impl Authenticated {
+    /// Whether the sender is a program with access to the hub's own files.
+    pub(crate) fn is_operator(&self) -> bool {
+        self.local
+    }
 }
 
 /// Marks a request that comes from a program with access to the hub's own files; the API treats its
@@ -85,11 +94,12 @@ impl Authenticator {
         if local {
             let subject = "operator".parse().map_err(internal)?;
             let provenance = Provenance { method: Some("local".into()), ..Provenance::default() };
-            return Ok(Authenticated { caller: Caller::administrator(subject), provenance });
+            let caller = Caller::administrator(subject);
+            return Ok(Authenticated { caller, provenance, local: true });
         }
         let Some(token) = bearer(headers)? else {
             let caller = self.access.now().apply(Caller::anonymous());
-            return Ok(Authenticated { caller, provenance: Provenance::default() });
+            return Ok(Authenticated { caller, provenance: Provenance::default(), local: false });
         };
         if let Ok(secret) = token.parse::<TokenSecret>() {
             let record = self.store.authenticate(&secret).await?;
@@ -103,7 +113,11 @@ impl Authenticator {
                 );
             }
             let provenance = Provenance { method: Some("token".into()), ..Provenance::default() };
-            return Ok(Authenticated { caller: access.apply(record.caller()), provenance });
+            return Ok(Authenticated {
+                caller: access.apply(record.caller()),
+                provenance,
+                local: false,
+            });
         }
         match self.of_issuer(token, headers).await? {
             Some(authenticated) => Ok(authenticated),
@@ -122,7 +136,7 @@ impl Authenticator {
             Ok((caller, _)) => {
                 let provenance =
                     Provenance { method: Some("oauth".into()), ..Provenance::default() };
-                return Ok(Some(Authenticated { caller, provenance }));
+                return Ok(Some(Authenticated { caller, provenance, local: false }));
             }
             Err(IssuerRefusal::OtherIssuer) => return Ok(None),
             Err(refused) => refused,
@@ -159,7 +173,7 @@ impl Authenticator {
         for publisher in &meant {
             caller = caller.with_role(publisher.namespace.clone(), Role::Publisher);
         }
-        Ok(Authenticated { caller, provenance: provenance(&claims) })
+        Ok(Authenticated { caller, provenance: provenance(&claims), local: false })
     }
 
     async fn verified(

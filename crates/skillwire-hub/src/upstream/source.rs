@@ -89,7 +89,10 @@ impl UpstreamSource {
     pub fn is_local(&self) -> bool {
         match self {
             Self::Command { .. } | Self::Folder { .. } => true,
-            Self::Git { url, .. } => url.starts_with("file:"),
+            // `git` takes paths and helpers that run programs besides addresses.
+            Self::Git { url, .. } => {
+                !has_scheme(url, &["http", "https", "ssh", "git"]) && !is_ssh_place(url)
+            }
             Self::Mcp { .. } | Self::WellKnown { .. } => false,
         }
     }
@@ -157,6 +160,15 @@ fn pairs(map: &BTreeMap<String, String>) -> impl Iterator<Item = &str> {
     map.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()])
 }
 
+/// Whether an address is `USER@HOST:PATH`, which `git` reaches by SSH.
+fn is_ssh_place(url: &str) -> bool {
+    let plain = |text: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    };
+    let parts = url.split_once('@').and_then(|(user, rest)| Some((user, rest.split_once(':')?)));
+    parts.is_some_and(|(user, (host, path))| plain(user) && plain(host) && !path.starts_with(':'))
+}
+
 fn has_scheme(url: &str, schemes: &[&str]) -> bool {
     url.split_once("://").is_some_and(|(scheme, rest)| {
         !rest.is_empty() && schemes.iter().any(|known| scheme.eq_ignore_ascii_case(known))
@@ -206,6 +218,10 @@ mod tests {
     fn sources_that_touch_the_hubs_machine_are_known() {
         let git = |url: &str| UpstreamSource::Git { url: url.into(), reference: None };
         assert!(git("file:///srv/skills").is_local());
+        for local in ["/srv/skills", "skills", "FILE:///srv", "ext::sh -c id", "a@b::x"] {
+            assert!(git(local).is_local(), "{local}");
+        }
+        assert!(!git("git@git.example:acme/skills.git").is_local());
         assert!(!git("https://example.com/skills.git").is_local());
         assert!(UpstreamSource::Folder { path: "/srv".into() }.is_local());
         assert!(!UpstreamSource::mcp("https://docs.example/mcp").is_local());

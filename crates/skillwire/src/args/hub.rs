@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::LogFormat;
+use super::{HubReviewArgs, HubUpstreamCommand, LogFormat};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HubCommand {
@@ -39,6 +39,11 @@ pub(crate) enum HubCommand {
     Reinstate(HubStateArgs),
     /// Refuse the bytes of a version, or of a content everywhere, from now on.
     Revoke(HubStateArgs),
+    /// Pass on the skills of other servers, repositories, folders and web sites.
+    #[command(subcommand)]
+    Upstream(HubUpstreamCommand),
+    /// Show what waits for your review, and decide.
+    Review(HubReviewArgs),
     /// Make, show and revoke tokens.
     #[command(subcommand)]
     Token(HubTokenCommand),

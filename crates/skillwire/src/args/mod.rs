@@ -26,6 +26,11 @@ pub(crate) use self::{
         HubRollbackArgs, HubServeArgs, HubStateArgs, HubTarget, HubTokenCommand, HubTokenListArgs,
         HubTokenNewArgs, HubTokenRevokeArgs, HubVersionsArgs, LoginArgs, PublishArgs,
     },
+    hub_review::{
+        HubReviewArgs, HubReviewCommand, HubReviewDecideArgs, HubReviewListArgs, HubReviewShowArgs,
+        HubUpstreamAddArgs, HubUpstreamCommand, HubUpstreamListArgs, HubUpstreamRemoveArgs,
+        HubUpstreamSetArgs, HubUpstreamSource, HubUpstreamTerms,
+    },
     install::{AddArgs, RemoveArgs, ScopeArgs, SyncArgs, UpdateArgs},
     scan::{ScanArgs, SeverityArg},
     serve::{CacheScopeArg, HttpAddress, IdentityArgs, LogFormat, ServeArgs},
@@ -40,6 +45,7 @@ mod bridge;
 mod execution;
 mod host;
 mod hub;
+mod hub_review;
 mod install;
 mod scan;
 mod serve;

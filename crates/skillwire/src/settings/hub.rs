@@ -11,6 +11,7 @@ use super::{
     environment::variable,
     hub_access::AccessTable,
     operating::{OperatingSettings, OperatingWords},
+    hub_upstreams::{self, ConfiguredUpstream},
 };
 use crate::{args::HttpAddress, failure::Failure, regular_file};
 
@@ -47,6 +48,12 @@ private-issuers = []
 
 # How long a replica that lost its database goes on serving.
 stale-limit = \"5m\"
+
+# Skills of others that the hub passes on; see `skillwire hub upstream --help`.
+# [[upstreams]]
+# label = \"docs\"
+# mode = \"pin\"
+# source = { kind = \"mcp\", url = \"https://docs.example/mcp\" }
 
 # Which reads of clients stand in the log: `all`, a share such as `1/100`, or `off`.
 [audit]
@@ -102,6 +109,9 @@ pub(crate) struct HubFile {
     log: LogTable,
     database: DatabaseTable,
     blobs: BlobsTable,
+    /// Read apart from the rest, because each replica fills its variables in when it uses them.
+    #[serde(skip)]
+    upstreams: Vec<ConfiguredUpstream>,
     #[serde(skip)]
     folder: PathBuf,
     #[serde(skip)]
@@ -176,14 +186,18 @@ impl HubFile {
 
     fn parse(text: &str, folder: &Path) -> Result<Self, Failure> {
         let path = folder.join(HUB_FILE);
-        let filled = skillwire_client::expand(text, variable).map_err(|unset| {
+        let unreadable = |reason: String| {
+            Failure::usage(format!("`{}` cannot be understood: {reason}.", path.display()))
+        };
+        let (text, upstreams) = hub_upstreams::split(text).map_err(unreadable)?;
+        let filled = skillwire_client::expand(&text, variable).map_err(|unset| {
             Failure::usage(format!("`{}` cannot be used.", path.display())).because(unset)
         })?;
         let mut file: Self = toml::from_str(&filled).map_err(|error| {
             // The text may hold passwords by now, so that only the reason is shown.
-            let reason = error.message().to_owned();
-            Failure::usage(format!("`{}` cannot be understood: {reason}.", path.display()))
+            unreadable(error.message().to_owned())
         })?;
+        file.upstreams = upstreams;
         folder.clone_into(&mut file.folder);
         file.keys = toml::from_str(&filled).unwrap_or_default();
         Ok(file)
@@ -276,6 +290,11 @@ impl HubFile {
     /// Who is admitted and what decides.
     pub(crate) fn access(&self) -> Result<HubAccess, Failure> {
         self.access.resolve(&self.folder)
+    }
+
+    /// The upstreams that the file describes, each checked.
+    pub(crate) fn upstreams(&self) -> Result<Vec<skillwire_hub::Upstream>, Failure> {
+        hub_upstreams::resolve(&self.upstreams)
     }
 
     /// The file of the policy, if there is one.

@@ -18,6 +18,8 @@ mod http;
 pub(crate) mod hub;
 #[cfg(feature = "hub")]
 pub(crate) mod hub_access;
+#[cfg(feature = "hub")]
+mod hub_upstreams;
 mod identity;
 mod named;
 pub(crate) mod operating;

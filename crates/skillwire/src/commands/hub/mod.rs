@@ -14,13 +14,16 @@ mod policy;
 pub(super) mod publish;
 mod read;
 mod reload;
+mod reviews;
 mod scanned;
 mod serve;
 mod tokens;
+mod upstreams;
 
 use super::Outcome;
 use crate::args::{
-    HubCommand, HubKeyCommand, HubNamespaceCommand, HubPolicyCommand, HubTokenCommand,
+    HubCommand, HubKeyCommand, HubNamespaceCommand, HubPolicyCommand, HubReviewCommand,
+    HubTokenCommand, HubUpstreamCommand,
 };
 
 pub(super) fn run(command: &HubCommand) -> Outcome {
@@ -39,6 +42,16 @@ pub(super) fn run(command: &HubCommand) -> Outcome {
         HubCommand::Yank(args) => change::step(args, Transition::Yank),
         HubCommand::Reinstate(args) => change::step(args, Transition::Restore),
         HubCommand::Revoke(args) => change::revoke(args),
+        HubCommand::Upstream(HubUpstreamCommand::Add(args)) => upstreams::add(args),
+        HubCommand::Upstream(HubUpstreamCommand::Set(args)) => upstreams::set(args),
+        HubCommand::Upstream(HubUpstreamCommand::List(args)) => upstreams::list(args),
+        HubCommand::Upstream(HubUpstreamCommand::Remove(args)) => upstreams::remove(args),
+        HubCommand::Review(args) => match &args.command {
+            None => reviews::list(&args.list),
+            Some(HubReviewCommand::Show(args)) => reviews::show(args),
+            Some(HubReviewCommand::Approve(args)) => reviews::decide(args, "approve"),
+            Some(HubReviewCommand::Reject(args)) => reviews::decide(args, "reject"),
+        },
         HubCommand::Token(HubTokenCommand::New(args)) => tokens::create(args),
         HubCommand::Token(HubTokenCommand::List(args)) => tokens::list(args),
         HubCommand::Token(HubTokenCommand::Revoke(args)) => tokens::revoke(args),

@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use skillwire_hub::{Caller, Upstream};
 use skillwire_hub_server::{AccessHandle, DecisionSigner, HubService};
+use skillwire_hub_store::HubStore;
 use skillwire_server::http::HttpHandler as _;
 
+use super::client::store_failure;
 use crate::{
     args::HubServeArgs,
     commands::{
@@ -22,7 +25,7 @@ use crate::{
 };
 
 /// The keys of `hub.toml` that count without a restart.
-const RELOADED: &[&str] = &["access", "hosts", "limits", "log", "origins"];
+const RELOADED: &[&str] = &["access", "hosts", "limits", "log", "origins", "upstreams"];
 
 /// What is replaced while the hub runs.
 pub(super) struct Reloaded {
@@ -34,18 +37,25 @@ pub(super) struct Reloaded {
     fixed: RestartKeys,
     /// Host names that the operator typed.
     hosts: Vec<String>,
+    store: HubStore,
 }
 
 impl Reloaded {
     /// Reads everything for the first time; a configuration that cannot be used is an error then.
-    pub(super) fn read(file: &HubFile, args: &HubServeArgs) -> Result<Self, Failure> {
+    pub(super) async fn read(
+        file: &HubFile,
+        args: &HubServeArgs,
+        store: HubStore,
+    ) -> Result<Self, Failure> {
         let access = AccessHandle::new(file.access()?);
+        let upstreams = file.upstreams()?;
         let signer = DecisionSigner::new(signing_keys(&file.key_folder())?, file.valid_for()?);
         let rules = file.access_rules(&args.host);
         let operating = Operating::start(file.operating()?, rules, args.log_format)?;
         let fixed = RestartKeys::new(file.keys().clone(), RELOADED);
+        configure_upstreams(&store, &upstreams).await?;
         let (dir, hosts) = (args.dir.clone(), args.host.clone());
-        Ok(Self { access, signer, operating, dir, fixed, hosts })
+        Ok(Self { access, signer, operating, dir, fixed, hosts, store })
     }
 
     /// Follows the files for ever, and replaces what changed. A file that cannot be used changes nothing.
@@ -74,8 +84,10 @@ impl Reloaded {
         let file = HubFile::read(&self.dir)?;
         // Everything is read and checked before anything is replaced.
         let (access, keys) = (file.access()?, signing_keys(&file.key_folder())?);
-        let valid_for = file.valid_for()?;
+        let (valid_for, upstreams) = (file.valid_for()?, file.upstreams()?);
         let operating = Operating::check(file.operating()?, file.access_rules(&self.hosts))?;
+        // This one can still be refused, by what is in the database.
+        configure_upstreams(&self.store, &upstreams).await?;
         let internal = |error| Failure::caused(crate::exit::Exit::Internal, error);
         self.operating.apply(operating);
         self.access.replace(access);
@@ -89,6 +101,29 @@ impl Reloaded {
         tracing::info!(took_ms = %took, "the configuration was read again");
         Ok(())
     }
+}
+
+/// Makes the upstreams of the configuration those of the hub, and says what could not be done.
+async fn configure_upstreams(store: &HubStore, upstreams: &[Upstream]) -> Result<(), Failure> {
+    let name = "operator".parse().map_err(|error: skillwire_hub::InvalidHubName| {
+        Failure::caused(crate::exit::Exit::Internal, error)
+    })?;
+    let operator = Caller::administrator(name);
+    let done = store.configure_upstreams(&operator, upstreams).await.map_err(store_failure)?;
+    for (labels, what) in
+        [(&done.added, "added"), (&done.changed, "changed"), (&done.removed, "removed")]
+    {
+        for label in labels {
+            tracing::info!(%label, "an upstream was {what}");
+        }
+    }
+    for label in &done.pinned {
+        tracing::warn!(
+            %label,
+            "The upstream is pinned and stays as it is. `skillwire hub upstream set` and `remove` take `--leave-pin`."
+        );
+    }
+    Ok(())
 }
 
 /// Returns the times and sizes of the files that are looked at.

@@ -53,7 +53,7 @@ async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
     let store = HubStore::open(file.replica_store()?).await.map_err(store_failure)?;
-    let reloaded = Reloaded::read(file, args)?;
+    let reloaded = Reloaded::read(file, args, store.clone()).await?;
     let options = options(file, &reloaded.operating)?
         .access(reloaded.access.clone())
         .signer(reloaded.signer.clone())

@@ -6,6 +6,7 @@ mod auditing;
 mod limits;
 mod operating;
 mod publishing;
+mod reviewing;
 mod serving;
 mod workflows;
 

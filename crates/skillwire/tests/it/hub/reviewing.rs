@@ -1,0 +1,109 @@
+//! Upstreams and reviews from the command line and the configuration file.
+
+use serde_json::{Value, json};
+use skillwire_core::{RelPath, SkillUri};
+use skillwire_hub_store::{
+    BlobLocation, DatabaseLocation, HubStore, NewOffer, StoreOptions, UploadedFile,
+};
+
+use super::TestHub;
+
+const ADD: [&str; 7] =
+    ["hub", "upstream", "add", "docs", "https://docs.example/mcp", "--mode", "pin"];
+
+/// Lets the upstream `docs` offer a content, as following it would.
+async fn offer(hub: &TestHub, description: &str) {
+    let database = DatabaseLocation::Sqlite(hub.folder.join("hub/hub.db"));
+    let blobs = BlobLocation::Folder(hub.blobs());
+    let store = HubStore::open(StoreOptions::new(database, blobs)).await.unwrap();
+    let text = format!("---\nname: pdf\ndescription: {description}\n---\nRead it.\n");
+    let file = UploadedFile { path: RelPath::skill_file(), bytes: text.into(), claimed: None };
+    let uri = SkillUri::parse("skill://guides/pdf/SKILL.md").unwrap();
+    let new = NewOffer::new(uri, vec![file], "{}".to_owned());
+    store.keep_offers(&"docs".parse().unwrap(), vec![new]).await.unwrap();
+    store.close().await;
+}
+
+async fn waiting(hub: &TestHub) -> Value {
+    hub.run(&["hub", "review", "--json"]).await.assert_exit(0).json()
+}
+
+#[tokio::test]
+async fn a_reviewer_sees_what_waits_and_decides_about_exactly_that() {
+    let hub = TestHub::start().await;
+    hub.run(&ADD).await.assert_exit(0);
+    offer(&hub, "Reads.").await;
+    let listed = waiting(&hub).await;
+    let id = listed[0]["id"].to_string();
+    let seen = listed[0]["content"].as_str().unwrap().to_owned();
+    let shown = hub.run(&["hub", "review", "show", &id]).await.assert_exit(0);
+    assert!(shown.stdout.contains("+ description: \"Reads.\""), "{}", shown.stdout);
+    let approve = |id: &str| {
+        ["hub", "review", "approve", id, "--reason", "read it"].map(str::to_owned).to_vec()
+    };
+    let run = async |mut arguments: Vec<String>, more: &[&str]| {
+        arguments.extend(more.iter().map(|text| (*text).to_owned()));
+        hub.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).await
+    };
+    run(approve(&id), &["--dry-run"]).await.assert_exit(0);
+    assert_eq!(waiting(&hub).await.as_array().unwrap().len(), 1, "nothing was decided");
+    offer(&hub, "Reads and sends.").await;
+    let moved = run(approve(&id), &["--content", &seen]).await;
+    assert!(moved.stderr.contains("has it."), "{}", moved.stderr);
+    moved.assert_refused(8, "the content is sha256:");
+    let now = waiting(&hub).await[0]["id"].to_string();
+    run(approve(&now), &["--until", "2999-01-01T00:00:00Z"]).await.assert_exit(0);
+    assert_eq!(waiting(&hub).await, json!([]));
+    let approved = ["hub", "review", "--state", "approved", "--upstream", "docs", "--json"];
+    assert_eq!(hub.run(&approved).await.json()[0]["state"], "approved");
+}
+
+#[tokio::test]
+async fn leaving_pin_is_an_explicit_act_on_the_command_line() {
+    let hub = TestHub::start().await;
+    hub.run(&ADD).await.assert_exit(0);
+    let open = ["hub", "upstream", "set", "docs", "--mode", "observe"];
+    let refused = hub.run(&open).await;
+    assert!(refused.stderr.contains("--leave-pin"), "{}", refused.stderr);
+    let remove = ["hub", "upstream", "remove", "docs"];
+    assert_ne!(hub.run(&remove).await.code, Some(0));
+    let listed = hub.run(&["hub", "upstream", "list", "--json"]).await.json();
+    assert_eq!(listed[0]["mode"], "pin");
+    hub.run(&[&remove[..], &["--leave-pin"]].concat()).await.assert_exit(0);
+    // A program is for the machine of the hub.
+    let program = ["hub", "upstream", "add", "here", "--mode", "admit", "--", "true"];
+    assert_ne!(hub.run(&program).await.code, Some(0));
+    let local =
+        ["hub", "upstream", "add", "here", "--mode", "admit", "--hub", "hub", "--", "true"];
+    hub.run(&local).await.assert_exit(0);
+}
+
+#[tokio::test]
+async fn the_configuration_adds_changes_and_removes_upstreams_and_never_leaves_pin() {
+    const DOCS: &str = "[[upstreams]]\nlabel = \"docs\"\nmode = \"admit\"\n\
+        source = { kind = \"mcp\", url = \"https://docs.example/mcp\", \
+        headers = { Authorization = \"Bearer ${DOCS_TOKEN}\" } }\n";
+    let hub = TestHub::configured(|text| format!("{text}\n{DOCS}")).await;
+    let file = hub.folder.join("hub/hub.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let mode = async || {
+        let listed = hub.run(&["hub", "upstream", "list", "--json"]).await.json();
+        listed[0]["mode"].as_str().map(str::to_owned)
+    };
+    let becomes = async |wanted: Option<&str>| {
+        let start = std::time::Instant::now();
+        while mode().await.as_deref() != wanted {
+            assert!(start.elapsed().as_secs() < 20, "it never becomes {wanted:?}");
+        }
+    };
+    assert_eq!(mode().await.as_deref(), Some("admit"));
+    // A broken file changes nothing.
+    std::fs::write(&file, text.replace("\"admit\"", "\"hide\"")).unwrap();
+    std::fs::write(&file, text.replace("\"admit\"", "\"pin\"")).unwrap();
+    becomes(Some("pin")).await;
+    std::fs::write(&file, text.replace(DOCS, "# gone\n")).unwrap();
+    let meant = ["hub", "upstream", "set", "docs", "--mode", "observe", "--leave-pin"];
+    hub.run(&meant).await.assert_exit(0);
+    std::fs::write(&file, text.replace(DOCS, "# gone now\n")).unwrap();
+    becomes(None).await;
+}
