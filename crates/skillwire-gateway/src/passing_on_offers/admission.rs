@@ -1,6 +1,10 @@
 //! Decides which tools and prompts are passed on.
 
-use std::{collections::BTreeSet, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
 
 use arc_swap::ArcSwap;
 use skillwire_core::Frontmatter;
@@ -30,26 +34,28 @@ pub trait ToolAdmission: Send + Sync + fmt::Debug {
 }
 
 /// Admits what an operator named, and the tools that approved skills of the same server name.
+///
+/// Patterns of the operator match the label and the server's own name: `docs/read_*`, `*/search`.
 #[derive(Debug)]
 pub struct AllowedTools {
     patterns: PathPatterns,
     prompts: PathPatterns,
-    of_skills: ArcSwap<BTreeSet<String>>,
+    of_skills: ArcSwap<BTreeMap<ServerLabel, BTreeSet<String>>>,
 }
 
 impl AllowedTools {
-    /// Admits tools whose names match patterns, such as `read_*`.
+    /// Admits tools that match patterns.
     pub fn matching(tools: PathPatterns) -> Self {
         Self { patterns: tools, prompts: PathPatterns::default(), of_skills: ArcSwap::default() }
     }
 
-    /// Admits prompts whose names match patterns too.
+    /// Admits prompts that match patterns too.
     #[must_use]
     pub fn with_prompts(self, prompts: PathPatterns) -> Self {
         Self { prompts, ..self }
     }
 
-    /// Replaces the tools that skills name in `allowed-tools`. Give it the skills that were
+    /// Replaces the tools that skills of a server name in `allowed-tools`. Give it the skills that were
     /// approved and no others, as a skill could otherwise let its own tools in.
     ///
     /// A skill names a tool as its server does, or as clients do: `mcp__<label>__<tool>`.
@@ -64,16 +70,23 @@ impl AllowedTools {
             Some(own) => own.to_owned(),
             None => tool,
         });
-        self.of_skills.store(Arc::new(own.collect()));
+        let own: BTreeSet<String> = own.collect();
+        self.of_skills.rcu(|of_skills| {
+            let mut of_skills = BTreeMap::clone(of_skills);
+            of_skills.insert(upstream.clone(), own.clone());
+            Arc::new(of_skills)
+        });
     }
 }
 
 impl ToolAdmission for AllowedTools {
-    fn admits_tool(&self, _upstream: &ServerLabel, tool: &str) -> bool {
-        self.patterns.matches(tool) || self.of_skills.load().contains(tool)
+    fn admits_tool(&self, upstream: &ServerLabel, tool: &str) -> bool {
+        let of_skills = self.of_skills.load();
+        self.patterns.matches(&format!("{upstream}/{tool}"))
+            || of_skills.get(upstream).is_some_and(|named| named.contains(tool))
     }
 
-    fn admits_prompt(&self, _upstream: &ServerLabel, prompt: &str) -> bool {
-        self.prompts.matches(prompt)
+    fn admits_prompt(&self, upstream: &ServerLabel, prompt: &str) -> bool {
+        self.prompts.matches(&format!("{upstream}/{prompt}"))
     }
 }
