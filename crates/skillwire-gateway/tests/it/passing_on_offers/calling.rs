@@ -3,7 +3,7 @@
 use serde_json::json;
 use skillwire_protocol::meta;
 use skillwire_testkit::{
-    Fault, HostileServer, ScriptedReply, modern_headers, modern_meta, modern_request,
+    Fault, HostileServer, ReplyGate, ScriptedReply, modern_headers, modern_meta, modern_request,
 };
 
 use super::support::{OfferGateway, OfferPlan, result, server_with, text_result};
@@ -31,7 +31,9 @@ async fn a_result_is_passed_on_as_it_was_written_gw_07() {
 #[tokio::test]
 async fn progress_reaches_the_client_under_its_own_token() {
     for legacy in [false, true] {
-        let server = server_with(&["t"]).on("tools/call", |request, _| {
+        let gate = ReplyGate::new();
+        let held = gate.clone();
+        let server = server_with(&["t"]).on("tools/call", move |request, _| {
             let token = &request.params["_meta"]["progressToken"];
             assert!(token.is_u64(), "{token}");
             let report = |token: &serde_json::Value, progress: f64| {
@@ -40,7 +42,10 @@ async fn progress_reaches_the_client_under_its_own_token() {
                 } })
             };
             let reports = vec![report(token, 0.5), report(&json!("other"), 0.7)];
-            ScriptedReply::After(reports, Box::new(result(text_result("done"))))
+            let answer =
+                format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{}}}"#, text_result("done"));
+            let answer = ScriptedReply::Dripped(Vec::new(), held.clone(), answer.into_bytes());
+            ScriptedReply::After(reports, Box::new(answer))
         });
         let server = if legacy { server.fault(Fault::LegacyOnly) } else { server };
         let gateway = OfferGateway::of(&server).await;
@@ -58,6 +63,7 @@ async fn progress_reaches_the_client_under_its_own_token() {
         assert_eq!(report["params"]["progressToken"], "mine");
         assert_eq!(report["params"]["progress"], 0.5);
         assert_eq!(report["params"]["message"], "half");
+        gate.open();
         let answer = connection.event().await.expect("the answer");
         assert_eq!(answer["result"]["content"][0]["text"], "done", "{answer}");
     }
