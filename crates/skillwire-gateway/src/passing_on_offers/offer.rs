@@ -308,7 +308,7 @@ async fn changed(heard: &mut Option<Changes>) {
             None => *heard = None,
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 impl Offer for UpstreamOffer {
