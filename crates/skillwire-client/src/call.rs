@@ -5,6 +5,16 @@ use skillwire_protocol::{Era, SKILLS_EXTENSION, meta, method, version::MODERN};
 
 use super::endpoint::ClientOptions;
 
+/// What the caller of a request takes besides the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CallTerms {
+    /// Whether the caller wants reports of progress.
+    pub progress: bool,
+    /// Whether the caller can show its user a form. In the legacy era a connection says this once,
+    /// when it is opened.
+    pub forms: bool,
+}
+
 /// One request, ready to be sent over any transport.
 #[derive(Debug)]
 pub(super) struct OutgoingRequest {
@@ -28,9 +38,15 @@ impl OutgoingRequest {
         method: &str,
         mut params: Map<String, Value>,
         options: &ClientOptions,
+        terms: CallTerms,
     ) -> Self {
         if version == Some(MODERN) {
-            add_metadata(&mut params, options);
+            add_metadata(&mut params, options, terms.forms);
+        }
+        if terms.progress
+            && let Value::Object(meta) = params.entry("_meta").or_insert_with(|| json!({}))
+        {
+            meta.insert("progressToken".to_owned(), id.into());
         }
         let name = match method {
             method::RESOURCES_READ => params.get("uri"),
@@ -55,12 +71,12 @@ impl OutgoingRequest {
 }
 
 /// Adds the metadata of a modern request, next to metadata that is there already.
-fn add_metadata(params: &mut Map<String, Value>, options: &ClientOptions) {
+fn add_metadata(params: &mut Map<String, Value>, options: &ClientOptions, forms: bool) {
     let meta = params.entry("_meta").or_insert_with(|| json!({}));
     if let Value::Object(meta) = meta {
         meta.insert(meta::PROTOCOL_VERSION.to_owned(), MODERN.into());
         meta.insert(meta::CLIENT_INFO.to_owned(), client_info(options));
-        meta.insert(meta::CLIENT_CAPABILITIES.to_owned(), capabilities());
+        meta.insert(meta::CLIENT_CAPABILITIES.to_owned(), capabilities(forms));
     }
 }
 
@@ -69,10 +85,14 @@ pub(super) fn client_info(options: &ClientOptions) -> Value {
     json!({ "name": options.client_name, "version": options.client_version })
 }
 
-/// Returns the client's capabilities. It declares none that would let a server send it requests;
-/// declaring that it knows skills is harmless.
-pub(super) fn capabilities() -> Value {
-    json!({ "extensions": { SKILLS_EXTENSION: {} } })
+/// Returns the client's capabilities. Unless a caller can show forms, it declares none that would
+/// let a server send it requests; declaring that it knows skills is harmless.
+pub(super) fn capabilities(forms: bool) -> Value {
+    let mut declared = json!({ "extensions": { SKILLS_EXTENSION: {} } });
+    if forms {
+        declared["elicitation"] = json!({ "form": {} });
+    }
+    declared
 }
 
 /// Returns the notification that cancels a request.

@@ -14,6 +14,10 @@ const CAPACITY: usize = 256;
 pub enum Change {
     /// The server's listing changed.
     SkillsChanged,
+    /// The list of tools changed.
+    ToolsChanged,
+    /// The list of prompts changed.
+    PromptsChanged,
     /// The resource with this URI changed. The text is the server's.
     Updated(String),
 }
@@ -23,6 +27,8 @@ pub enum Change {
 pub enum Interest<'a> {
     /// Changes of the listing.
     Listing,
+    /// Changes of the lists of tools and prompts.
+    Offers,
     /// Changes of these resources.
     Resources(&'a [&'a str]),
     /// Changes of the listing and of these resources.
@@ -31,12 +37,12 @@ pub enum Interest<'a> {
 
 impl<'a> Interest<'a> {
     pub(super) fn is_in_listing(self) -> bool {
-        !matches!(self, Self::Resources(_))
+        !matches!(self, Self::Resources(_) | Self::Offers)
     }
 
     pub(super) fn resources(self) -> &'a [&'a str] {
         match self {
-            Self::Listing => &[],
+            Self::Listing | Self::Offers => &[],
             Self::Resources(uris) | Self::ListingAnd(uris) => uris,
         }
     }

@@ -6,11 +6,16 @@ use parking_lot::RwLock;
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use skillwire_protocol::{Era, method, version::MODERN};
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout_at},
+};
 
 use crate::{
+    call::CallTerms,
     changes::{Changes, Interest},
     connection::ServerConnection,
+    conversation::{CallAnswer, CallMessage},
     description::ServerDescription,
     endpoint::{ClientOptions, Endpoint, Limits},
     error::ClientError,
@@ -123,6 +128,25 @@ impl Client {
         connection.send(&call, limits).await
     }
 
+    /// Sends a request whose caller takes messages before the answer; dropping the future cancels it.
+    ///
+    /// Questions are those of a legacy server. A modern server ends the call with
+    /// [`CallAnswer::InputRequired`] instead.
+    #[tracing::instrument(skip_all, fields(method))]
+    pub async fn converse(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+        terms: CallTerms,
+        caller: mpsc::Sender<CallMessage>,
+        limits: Limits,
+    ) -> Result<CallAnswer, ClientError> {
+        let connection = &self.0.connection;
+        let version = self.server().protocol_version;
+        let call = connection.call_on(terms, Some(version), method, params);
+        connection.converse(&call, caller, limits).await
+    }
+
     /// Listens for changes.
     ///
     /// This returns once the server has acknowledged the subscription. For a server that announces
@@ -140,6 +164,8 @@ impl Client {
             let wanted = json!({
                 "resourcesListChanged": interest.is_in_listing(),
                 "resourceSubscriptions": interest.resources(),
+                "toolsListChanged": interest == Interest::Offers,
+                "promptsListChanged": interest == Interest::Offers,
             });
             let params = Map::from_iter([("notifications".to_owned(), wanted)]);
             let call = connection.call(Some(version), method::LISTEN, params);

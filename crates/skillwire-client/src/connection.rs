@@ -6,14 +6,16 @@ use std::sync::{
 };
 
 use serde_json::{Map, Value, json};
-use tokio::time::timeout;
+use tokio::{sync::mpsc, time::timeout};
 
 use super::{
     RawAnswer,
-    call::OutgoingRequest,
+    call::{CallTerms, OutgoingRequest},
     changes::Changes,
+    conversation::{CallAnswer, CallMessage, Conversations},
     endpoint::{ClientOptions, Endpoint, Limits},
     error::ClientError,
+    incoming,
     masking::SecretMask,
     pipe::{Pipe, process::ServerProcess},
     streamable_http::StreamableHttp,
@@ -30,6 +32,7 @@ pub(super) struct ServerConnection {
     pub(super) options: ClientOptions,
     transport: ServerTransport,
     next_id: AtomicU64,
+    conversations: Arc<Conversations>,
     /// What the user configured for this server and the server must not show to others.
     secrets: Arc<SecretMask>,
 }
@@ -38,10 +41,12 @@ impl ServerConnection {
     /// Opens a transport; for a server that is only a URL, this sends nothing yet.
     pub(super) fn open(endpoint: Endpoint, options: ClientOptions) -> Result<Self, ClientError> {
         let secrets = Arc::new(SecretMask::of(&endpoint));
+        let conversations = Arc::new(Conversations::default());
+        let talk = || Arc::clone(&conversations);
         let over_http = |url: &str, headers: &[_], bearer| {
             let patience = options.connect_timeout;
             let http = StreamableHttp::new(url, headers, bearer, patience, Arc::clone(&secrets));
-            http.map(|http| ServerTransport::Http(Arc::new(http)))
+            http.map(|http| ServerTransport::Http(Arc::new(http.conversing(talk()))))
         };
         let transport = match endpoint {
             Endpoint::Command(command) => {
@@ -50,15 +55,16 @@ impl ServerConnection {
                     Box::new(input),
                     Box::new(output),
                     Some(process),
+                    talk(),
                 )))
             }
             Endpoint::Http { url, headers } => over_http(&url, &headers, None)?,
             Endpoint::LoggedIn { url, headers, bearer } => over_http(&url, &headers, Some(bearer))?,
             Endpoint::Pipes { input, output } => {
-                ServerTransport::Pipe(Box::new(Pipe::new(input, output, None)))
+                ServerTransport::Pipe(Box::new(Pipe::new(input, output, None, talk())))
             }
         };
-        Ok(Self { options, transport, next_id: AtomicU64::new(1), secrets })
+        Ok(Self { options, transport, next_id: AtomicU64::new(1), conversations, secrets })
     }
 
     /// Returns text of the server with configured secrets masked.
@@ -85,12 +91,49 @@ impl ServerConnection {
         method: &str,
         params: Map<String, Value>,
     ) -> OutgoingRequest {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        OutgoingRequest::new(id, version, method, params, &self.options)
+        self.call_on(CallTerms::default(), version, method, params)
     }
 
-    /// Sends a request and waits for its answer.
+    /// Creates a request whose caller takes more than the answer.
+    pub(super) fn call_on(
+        &self,
+        terms: CallTerms,
+        version: Option<&'static str>,
+        method: &str,
+        params: Map<String, Value>,
+    ) -> OutgoingRequest {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        OutgoingRequest::new(id, version, method, params, &self.options, terms)
+    }
+
+    /// Sends a request and waits for its result.
     pub(super) async fn send(
+        &self,
+        call: &OutgoingRequest,
+        limits: Limits,
+    ) -> Result<RawAnswer, ClientError> {
+        let answer = self.exchange(call, limits).await?;
+        incoming::complete(&answer.0)?;
+        Ok(answer)
+    }
+
+    /// Sends a request whose caller takes messages before the answer.
+    pub(super) async fn converse(
+        &self,
+        call: &OutgoingRequest,
+        caller: mpsc::Sender<CallMessage>,
+        limits: Limits,
+    ) -> Result<CallAnswer, ClientError> {
+        let _open = self.conversations.open(call.id, caller);
+        let answer = self.exchange(call, limits).await?;
+        match incoming::complete(&answer.0) {
+            Ok(()) => Ok(CallAnswer::Complete(answer)),
+            Err(ClientError::InputRequired) => Ok(CallAnswer::InputRequired(answer)),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn exchange(
         &self,
         call: &OutgoingRequest,
         limits: Limits,

@@ -151,6 +151,9 @@ pub struct ClientOptions {
     pub probe_timeout: Duration,
     /// How long a server may take to exit by itself when the client closes it.
     pub shutdown_grace: Duration,
+    /// Whether legacy servers are told that users can be asked: callers of
+    /// [`converse`](crate::Client::converse) pass the questions on.
+    pub relays_forms: bool,
 }
 
 impl ClientOptions {
@@ -179,6 +182,12 @@ impl ClientOptions {
         Self { probe_timeout, ..self }
     }
 
+    /// Tells legacy servers that users can be asked.
+    #[must_use]
+    pub fn relaying_forms(self) -> Self {
+        Self { relays_forms: true, ..self }
+    }
+
     /// Sets how long a server may take to exit by itself when the client closes it.
     #[must_use]
     pub fn with_shutdown_grace(self, shutdown_grace: Duration) -> Self {
@@ -195,6 +204,7 @@ impl Default for ClientOptions {
             connect_timeout: Duration::from_secs(30),
             probe_timeout: Duration::from_secs(5),
             shutdown_grace: Duration::from_secs(2),
+            relays_forms: false,
         }
     }
 }

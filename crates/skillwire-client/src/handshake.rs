@@ -110,7 +110,7 @@ pub(super) async fn initialize(
     let options = &connection.options;
     let Value::Object(params) = json!({
         "protocolVersion": LEGACY[0],
-        "capabilities": call::capabilities(),
+        "capabilities": call::capabilities(options.relays_forms),
         "clientInfo": call::client_info(options),
     }) else {
         unreachable!("an object was written");

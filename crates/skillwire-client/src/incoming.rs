@@ -28,7 +28,7 @@ pub(super) enum Incoming<'a> {
     /// A notification.
     Notification { method: Cow<'a, str>, params: Option<&'a RawValue> },
     /// A request of the server.
-    Request { id: RequestId, method: Cow<'a, str> },
+    Request { id: RequestId, method: Cow<'a, str>, params: Option<&'a RawValue> },
 }
 
 /// A message that cannot be understood.
@@ -86,12 +86,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<Incoming<'_>, Unreadable> {
             return Err(unreadable("a method is not a string"));
         };
         return Ok(match id {
-            Some(id) => Incoming::Request { id, method },
+            Some(id) => Incoming::Request { id, method, params: envelope.params },
             None => Incoming::Notification { method, params: envelope.params },
         });
     }
     let outcome = match (envelope.result, envelope.error) {
-        (Some(result), None) if id.is_some() => complete(result).map(|()| result),
+        (Some(result), None) if id.is_some() => Ok(result),
         (None, Some(error)) => Err(failure(error)),
         _ => return Err(unreadable("an answer has not exactly one of `result` and `error`")),
     };
@@ -99,7 +99,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Incoming<'_>, Unreadable> {
 }
 
 /// Checks that a result is final; servers that know only final results omit the type.
-fn complete(result: &RawValue) -> Result<(), ClientError> {
+pub(super) fn complete(result: &RawValue) -> Result<(), ClientError> {
     if !result.get().starts_with('{') {
         return Err(ClientError::protocol("a result is not an object"));
     }
@@ -134,6 +134,8 @@ pub(super) fn change(method: &str, params: Option<&RawValue>) -> Option<Change> 
     }
     match method {
         method::RESOURCES_LIST_CHANGED => Some(Change::SkillsChanged),
+        method::TOOLS_LIST_CHANGED => Some(Change::ToolsChanged),
+        method::PROMPTS_LIST_CHANGED => Some(Change::PromptsChanged),
         method::RESOURCES_UPDATED => {
             let updated: Updated = serde_json::from_str(object(params)?).ok()?;
             Some(Change::Updated(updated.uri))
@@ -207,7 +209,10 @@ mod tests {
 
     fn outcome(text: &str) -> Result<String, ClientError> {
         match read(text.as_bytes()) {
-            Ok(Incoming::Answer { outcome, .. }) => outcome.map(|raw| raw.get().to_owned()),
+            Ok(Incoming::Answer { outcome, .. }) => {
+                let raw = outcome?;
+                complete(raw).map(|()| raw.get().to_owned())
+            }
             Ok(other) => panic!("not an answer: {other:?}"),
             Err(unreadable) => Err(unreadable.problem),
         }

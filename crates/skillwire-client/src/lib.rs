@@ -23,6 +23,7 @@ mod changes;
 mod client;
 mod config;
 mod connection;
+mod conversation;
 mod description;
 mod endpoint;
 mod error;
@@ -42,12 +43,14 @@ mod web;
 
 pub use self::{
     bearer::Bearer,
+    call::CallTerms,
     changes::{Change, Changes, Interest},
     client::{Client, RawAnswer},
     config::{
         HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer, UnsetVariable,
         WellKnownOrigin, expand,
     },
+    conversation::{CallAnswer, CallMessage, ProgressReport, Question, call_messages},
     description::{ServerDescription, SkillsOffer},
     endpoint::{ClientOptions, CommandEndpoint, Endpoint, Limits},
     error::{Cause, ClientError},

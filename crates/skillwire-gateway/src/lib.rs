@@ -2,13 +2,15 @@
 //!
 //! A gateway stands between a [`Host`](skillwire_host::Host), which connects to servers, lists
 //! their skills and verifies what they send, and an MCP server, which offers these skills to its
-//! own clients. It does so in two ways:
+//! own clients. It does so in three ways:
 //!
 //! - [`FollowedServers`] passes skills on: each server is a
 //!   [`SkillSource`](skillwire_source::SkillSource). Its entries are passed on as the server wrote
 //!   them, under URIs that name the server ([`UriMapping`]). The gateway fetches a file only when a
 //!   client reads it. A file with a listed digest is sent only if it matches that digest. An
 //!   [`Admission`] decides which skills are passed on.
+//! - [`UpstreamOffer`] passes the tools and prompts of a server on beside its skills, as far as a
+//!   [`ToolAdmission`] admits them.
 //! - A [`Bridge`] offers skills as tools, prompts and instructions to clients that do not know the
 //!   Skills extension. It asks the user before it loads a skill, and passes on what they approved.
 //!
@@ -32,6 +34,7 @@
 mod bridge;
 mod followed;
 mod passing_on;
+mod passing_on_offers;
 
 #[cfg(feature = "bridge")]
 pub use self::bridge::{
@@ -50,5 +53,12 @@ pub use self::{
         admission::{Admission, AdmitAll},
         provenance::{GatewayId, NoRandomness},
         uri_mapping::UriMapping,
+    },
+    passing_on_offers::{
+        admission::{AllowedTools, ToolAdmission},
+        audit::{CallAudit, CallOutcome, CallRecord, LoggedCalls},
+        limits::OfferLimits,
+        name_prefix::NamePrefix,
+        offer::{UpstreamOffer, UpstreamOfferOptions},
     },
 };

@@ -150,10 +150,17 @@ impl Remote {
         limits: Limits,
     ) -> Result<RawAnswer, ClientError> {
         let answer = client.request(method, params, limits).await;
-        if matches!(answer, Err(ClientError::Closed { .. })) {
-            self.client.lock().await.take();
+        if let Err(error) = &answer {
+            self.noticed(error).await;
         }
         answer
+    }
+
+    /// Drops a connection that has ended, so that the next request opens a new one.
+    pub(crate) async fn noticed(&self, error: &ClientError) {
+        if matches!(error, ClientError::Closed { .. }) {
+            self.client.lock().await.take();
+        }
     }
 
     /// Returns the endpoint for one connection; pipes that the embedder opened can be used once.

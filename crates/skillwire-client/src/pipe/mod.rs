@@ -30,6 +30,7 @@ use self::{
 use super::{
     call::{OutgoingRequest, cancelled},
     changes::{self, Changes, SubscriptionGuard},
+    conversation::Conversations,
     error::ClientError,
     incoming::{self, Incoming},
     task::OwnedTask,
@@ -61,6 +62,7 @@ struct PipeShared {
     /// Whether the server is a legacy one: only those may send requests, and the client answers
     /// only them.
     legacy: AtomicBool,
+    conversations: Arc<Conversations>,
 }
 
 impl Pipe {
@@ -68,10 +70,12 @@ impl Pipe {
         input: Box<dyn AsyncRead + Send + Unpin>,
         output: Box<dyn AsyncWrite + Send + Unpin>,
         process: Option<ServerProcess>,
+        conversations: Arc<Conversations>,
     ) -> Self {
         let (outgoing, queue) = mpsc::channel(OUTGOING);
         let legacy = AtomicBool::new(false);
-        let shared = Arc::new(PipeShared { pending: PendingCalls::default(), outgoing, legacy });
+        let pending = PendingCalls::default();
+        let shared = Arc::new(PipeShared { pending, outgoing, legacy, conversations });
         let reader = OwnedTask::spawn(read_all(input, Arc::clone(&shared)));
         let writer = OwnedTask::spawn(write_all(output, queue));
         Self { shared, reader, writer, process }
@@ -159,11 +163,21 @@ impl PipeShared {
             }
             // An error without an id does not say which request it belongs to.
             Ok(Incoming::Answer { id: None, .. }) => return LineKind::Noise,
+            Ok(Incoming::Notification { method, params }) if method == method::PROGRESS => {
+                self.conversations.progress(params);
+            }
             Ok(Incoming::Notification { method, params }) => {
                 self.pending.notification(&method, params, self.legacy.load(Ordering::Relaxed));
             }
-            Ok(Incoming::Request { id, method }) => {
-                if self.legacy.load(Ordering::Relaxed) {
+            Ok(Incoming::Request { id, method, params }) => {
+                if !self.legacy.load(Ordering::Relaxed) {
+                    return LineKind::Message;
+                }
+                if method == method::ELICIT {
+                    let outgoing = self.outgoing.clone();
+                    let send = move |text| drop(outgoing.try_send(text));
+                    self.conversations.ask(None, id, params, send);
+                } else {
                     // The reader must not wait for a server that sends requests without reading the
                     // answers.
                     let _ = self.outgoing.try_send(answer_to(&id, &method));
@@ -277,7 +291,7 @@ mod tests {
     #[tokio::test]
     async fn a_line_without_an_end_is_not_followed_for_ever_h_70() {
         let endless = Box::new(tokio::io::repeat(b'x'));
-        let pipe = Pipe::new(endless, Box::new(tokio::io::sink()), None);
+        let pipe = Pipe::new(endless, Box::new(tokio::io::sink()), None, Arc::default());
         // A request in flight when the line becomes too long fails first; the next lasts longer.
         let ended = loop {
             let (reply, answer) = oneshot::channel();

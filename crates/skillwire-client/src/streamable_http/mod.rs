@@ -18,14 +18,15 @@ use http_body_util::Full;
 use hyper::body::Incoming as Body;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
-use skillwire_protocol::{Era, method};
-use tokio::{sync::broadcast, time::timeout};
+use skillwire_protocol::{Era, RequestId, method};
+use tokio::{runtime::Handle, sync::broadcast, time::timeout};
 
 use self::events::EventStream;
 use super::{
     bearer::Bearer,
     call::{OutgoingRequest, cancelled},
     changes::{self, Change, Changes, SubscriptionGuard},
+    conversation::Conversations,
     error::ClientError,
     http_client::{Destinations, HttpClient, HttpRequest, collect, is_loopback},
     incoming::{self, Incoming},
@@ -60,6 +61,7 @@ pub(super) struct StreamableHttp {
     closed: AtomicBool,
     /// Learns the tokens of a login, which are renewed while the client runs.
     secrets: Arc<SecretMask>,
+    conversations: Arc<Conversations>,
 }
 
 impl StreamableHttp {
@@ -93,7 +95,13 @@ impl StreamableHttp {
             overheard: Mutex::default(),
             stream: tokio::sync::Mutex::default(),
             closed: AtomicBool::new(false),
+            conversations: Arc::default(),
         })
+    }
+
+    /// Delivers messages before answers to these callers.
+    pub(super) fn conversing(self, conversations: Arc<Conversations>) -> Self {
+        Self { conversations, ..self }
     }
 
     fn overheard(&self) -> Option<broadcast::Sender<Change>> {
@@ -141,6 +149,11 @@ impl StreamableHttp {
     /// Handles a message that arrives before the answer: legacy servers send notifications and
     /// requests there too.
     fn aside(self: &Arc<Self>, call: &OutgoingRequest, message: Incoming<'_>) {
+        if let Incoming::Notification { method, params } = &message
+            && method == method::PROGRESS
+        {
+            return self.conversations.progress(*params);
+        }
         let Some(version) = call.version.filter(|_| call.era() == Era::Legacy) else { return };
         match message {
             Incoming::Notification { method, params } => {
@@ -150,11 +163,32 @@ impl StreamableHttp {
                     let _ = overheard.send(change);
                 }
             }
-            Incoming::Request { id, method } => {
-                self.later(version, answer_to(&id, &method));
+            Incoming::Request { id, method, params } => {
+                self.requested(Some(call.id), version, id, &method, params);
             }
             Incoming::Answer { .. } => {}
         }
+    }
+
+    /// Answers a request of a legacy server, or has the caller of `of` answer it.
+    fn requested(
+        self: &Arc<Self>,
+        of: Option<u64>,
+        version: &'static str,
+        id: RequestId,
+        method: &str,
+        params: Option<&RawValue>,
+    ) {
+        if method != method::ELICIT {
+            return self.later(version, answer_to(&id, method));
+        }
+        let (http, runtime) = (Arc::clone(self), Handle::try_current().ok());
+        let send = move |text| {
+            // The answer may be given outside of a runtime.
+            let _entered = runtime.as_ref().map(Handle::enter);
+            http.later(version, text);
+        };
+        self.conversations.ask(of, id, params, send);
     }
 
     /// Opens a modern subscription.
@@ -378,11 +412,11 @@ async fn follow(
                 }
             }
             Ok(Incoming::Answer { .. }) => return,
-            Ok(Incoming::Request { id, method }) => {
+            Ok(Incoming::Request { id, method, params }) => {
                 if let Some((http, version)) = &legacy
                     && let Some(http) = http.upgrade()
                 {
-                    http.later(version, answer_to(&id, &method));
+                    http.requested(None, version, id, &method, params);
                 }
             }
             // Messages that cannot be read are skipped: one of them must not end the stream.

@@ -220,5 +220,6 @@ async fn prompt(call: &OwnedCall, name: &str) -> Result<PromptReply, RpcError> {
     let bytes = call.bytes(&skill, &RelPath::skill_file()).await?;
     let bytes = bytes.ok_or_else(RpcError::internal)?;
     let message = skilljack::prompt_message(name, &String::from_utf8_lossy(&bytes));
-    Ok(PromptReply { description: Some(skill.description()), messages: vec![message] })
+    let messages = vec![message];
+    Ok(PromptReply { description: Some(skill.description()), messages, ..PromptReply::default() })
 }

@@ -157,10 +157,9 @@ fn finish<T>(
         Ok(reply) => {
             let mut result = style.begin();
             write(&mut result, reply);
-            result.server_info();
             Ok(result.finish().into())
         }
-        Err(Kind::Failed(error)) => Err(error),
+        Err(Kind::Failed(error) | Kind::PassedOn(error)) => Err(error),
         Err(Kind::InputRequired(needed)) => {
             let mut result = style.begin_unfinished();
             result.json("inputRequests", &needed.requests.to_string());
@@ -172,6 +171,9 @@ fn finish<T>(
 }
 
 fn tool_result(result: &mut ResultText, reply: ToolReply) {
+    if let Some(object) = &reply.verbatim {
+        return result.passed_on(object);
+    }
     result.json("content", &Value::Array(reply.content).to_string());
     if let Some(structured) = reply.structured {
         result.json("structuredContent", &structured.to_string());
@@ -179,11 +181,16 @@ fn tool_result(result: &mut ResultText, reply: ToolReply) {
     if reply.is_error {
         result.json("isError", "true");
     }
+    result.server_info();
 }
 
 fn prompt_result(result: &mut ResultText, reply: PromptReply) {
+    if let Some(object) = &reply.verbatim {
+        return result.passed_on(object);
+    }
     if let Some(description) = &reply.description {
         result.string("description", description);
     }
     result.json("messages", &Value::Array(reply.messages).to_string());
+    result.server_info();
 }

@@ -1,10 +1,10 @@
 //! Writes results as text, so that parts that are already serialised are only copied.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{json, value::RawValue};
 use skillwire_catalog::Page;
 use skillwire_protocol::{Era, meta};
 
@@ -103,6 +103,28 @@ impl ResultText {
         }
     }
 
+    /// Adds the members of another server's result, each as it was written, and this server's name
+    /// and version. Members that say which era and server a result has are this server's own.
+    pub(crate) fn passed_on(&mut self, object: &str) {
+        let members: BTreeMap<String, &RawValue> = serde_json::from_str(object).unwrap_or_default();
+        let others =
+            members.iter().filter(|(name, _)| !["resultType", "_meta"].contains(&&***name));
+        for (name, value) in others {
+            self.json(name, value.get());
+        }
+        let meta = members.get("_meta").and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let mut meta: BTreeMap<String, &RawValue> = meta.unwrap_or_default();
+        meta.remove(meta::SERVER_INFO);
+        if meta.is_empty() {
+            return self.server_info();
+        }
+        let info = Arc::clone(&self.style.server_info);
+        let own = (self.style.era == Era::Modern).then(|| serde_json::from_str(&info).ok());
+        let own: BTreeMap<String, &RawValue> = own.flatten().unwrap_or_default();
+        meta.extend(own);
+        self.json("_meta", &serde_json::to_string(&meta).unwrap_or_default());
+    }
+
     /// Adds the server's name and version, which modern results carry in `_meta`.
     ///
     /// Never call this for `skills/*` and directory results: widely used clients lose such results
@@ -140,9 +162,8 @@ impl ResultText {
         if !self.text.ends_with(b"{") {
             self.text.push(b',');
         }
-        self.text.push(b'"');
-        self.text.extend_from_slice(name.as_bytes());
-        self.text.extend_from_slice(b"\":");
+        quote(&mut self.text, name);
+        self.text.push(b':');
     }
 }
 

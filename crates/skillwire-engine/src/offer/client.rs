@@ -7,7 +7,7 @@ use super::{
     progress::Progress,
     questions::{Elicited, Form},
     reply::Interrupt,
-    state::{Answers, StateSeal},
+    state::{Answers, Carried, StateSeal},
 };
 use crate::caller::Caller;
 
@@ -79,6 +79,20 @@ impl Client {
         }
         let state = self.asked.seal.seal(&self.asked.answers, key, form);
         Err(Interrupt::asking(key, form, state))
+    }
+
+    /// Ends a call that is passed on with the questions of its server. If the client sends the
+    /// request again, [`Self::carried`] returns `state` and the answers.
+    ///
+    /// Only the modern era can end a call this way; a legacy client is [asked](Self::ask).
+    pub fn interrupt(&self, forms: &[(String, Form)], state: String) -> Interrupt {
+        let keys = forms.iter().map(|(key, _)| key.clone()).collect();
+        Interrupt::passing_on(forms, self.asked.seal.carry(state, keys))
+    }
+
+    /// Returns what an earlier [`Self::interrupt`] of the same request kept, with the answers.
+    pub fn carried(&self) -> Option<&Carried> {
+        self.asked.answers.carried()
     }
 
     /// Returns the progress of the call, for reports to the client.

@@ -19,6 +19,11 @@ impl Item {
         Some(Self { name, json: object.to_string().into() })
     }
 
+    /// Creates an item from its name and the JSON text of an object that has the name.
+    pub fn verbatim(name: impl Into<Box<str>>, json: impl Into<Box<str>>) -> Self {
+        Self { name: name.into(), json: json.into() }
+    }
+
     /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name

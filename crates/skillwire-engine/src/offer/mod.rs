@@ -27,6 +27,7 @@ pub use self::{
     progress::Progress,
     questions::{Elicited, Form, Questions},
     reply::{Interrupt, PromptReply, ToolReply},
+    state::Carried,
 };
 pub(crate) use self::{
     changes::ListVersions, client::Asked, items::page, reply::Kind, state::StateSeal,
@@ -201,6 +202,6 @@ impl Offers {
 }
 
 /// Returns the error for a name that is not offered.
-pub(crate) fn unknown(kind: &str, name: &str) -> RpcError {
+pub fn unknown(kind: &str, name: &str) -> RpcError {
     RpcError::invalid_params(format!("There is no {kind} `{}`.", truncated(name)))
 }

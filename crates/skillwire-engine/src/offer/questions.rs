@@ -33,6 +33,11 @@ impl Form {
         Self { message: message.into(), schema, occasion: String::new() }
     }
 
+    /// Creates a form from a schema that another server wrote.
+    pub fn with_schema(message: impl Into<String>, schema: Value) -> Self {
+        Self { message: message.into(), schema, occasion: String::new() }
+    }
+
     /// Binds answers to an occasion, which the user is not shown: an answer that was given on one
     /// occasion does not count on another, even if the form is the same.
     #[must_use]

@@ -14,6 +14,8 @@ pub struct ToolReply {
     pub structured: Option<Value>,
     /// Whether the tool failed in a way that the model should see.
     pub is_error: bool,
+    /// The result of another server, a JSON object that is sent instead of the other members.
+    pub verbatim: Option<Box<str>>,
 }
 
 impl ToolReply {
@@ -49,6 +51,8 @@ pub struct PromptReply {
     pub description: Option<String>,
     /// Messages, each with a `role` and a `content`.
     pub messages: Vec<Value>,
+    /// The result of another server, a JSON object that is sent instead of the other members.
+    pub verbatim: Option<Box<str>>,
 }
 
 /// The reason why a call has no result.
@@ -58,6 +62,8 @@ pub struct Interrupt(Kind);
 #[derive(Debug)]
 pub(crate) enum Kind {
     Failed(RpcError),
+    /// The error of another server, which stays an error.
+    PassedOn(RpcError),
     InputRequired(InputRequired),
 }
 
@@ -75,12 +81,30 @@ impl From<RpcError> for Interrupt {
 }
 
 impl Interrupt {
+    /// Ends a call with the error of another server, which stays an error whatever its code is.
+    pub fn passed_on(error: RpcError) -> Self {
+        Self(Kind::PassedOn(error))
+    }
+
+    /// Returns the error of a call that failed; none if it waits for an answer.
+    pub fn error(&self) -> Option<&RpcError> {
+        match &self.0 {
+            Kind::Failed(error) | Kind::PassedOn(error) => Some(error),
+            Kind::InputRequired(_) => None,
+        }
+    }
+
+    /// Ends a call with questions of another server, by their keys.
+    pub(super) fn passing_on(forms: &[(String, Form)], state: String) -> Self {
+        let requests = forms.iter().map(|(key, form)| (key.clone(), request(form)));
+        let requests = Value::Object(requests.collect());
+        Self(Kind::InputRequired(InputRequired { requests, state }))
+    }
+
     /// Ends a call with a question to the user.
     pub(super) fn asking(key: &str, form: &Form, state: String) -> Self {
-        let mut params = form.params();
-        params["mode"] = "form".into();
-        let request = json!({ "method": method::ELICIT, "params": params });
-        Self(Kind::InputRequired(InputRequired { requests: json!({ key: request }), state }))
+        let requests = json!({ key: request(form) });
+        Self(Kind::InputRequired(InputRequired { requests, state }))
     }
 
     /// Turns an error about the arguments into a result: a model sees results and can correct its
@@ -97,4 +121,10 @@ impl Interrupt {
     pub(crate) fn into_kind(self) -> Kind {
         self.0
     }
+}
+
+fn request(form: &Form) -> Value {
+    let mut params = form.params();
+    params["mode"] = "form".into();
+    json!({ "method": method::ELICIT, "params": params })
 }

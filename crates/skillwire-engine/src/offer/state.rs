@@ -42,6 +42,9 @@ struct SealedState {
     asked: (String, String),
     /// The earlier answers: key, digest of the form, and answer.
     answered: Vec<(String, String, Box<RawValue>)>,
+    /// What another server wants back with the answers, and the keys of its questions.
+    #[serde(default)]
+    carried: Option<(String, Vec<String>)>,
 }
 
 /// The answers that came with a request.
@@ -49,6 +52,16 @@ struct SealedState {
 pub(crate) struct Answers {
     /// Key, digest of the form, and answer.
     known: Vec<(String, String, Box<RawValue>)>,
+    carried: Option<Carried>,
+}
+
+/// What a call that is passed on kept between a question of its server and the answer.
+#[derive(Debug, Clone)]
+pub struct Carried {
+    /// What the call kept.
+    pub state: String,
+    /// The answers by the keys of the questions; questions without an answer are left out.
+    pub answers: BTreeMap<String, Elicited>,
 }
 
 impl StateSeal {
@@ -76,6 +89,16 @@ impl StateSeal {
         if self.start.elapsed().as_secs() >= state.until {
             return Ok(Answers::default());
         }
+        if let Some((carried, keys)) = state.carried {
+            let mut answers = BTreeMap::new();
+            for key in keys {
+                if let Some(answer) = response(responses, &key)? {
+                    answers.insert(key, Elicited::read(&answer)?);
+                }
+            }
+            let carried = Some(Carried { state: carried, answers });
+            return Ok(Answers { known: Vec::new(), carried });
+        }
         let mut known = state.answered;
         let (key, digest) = state.asked;
         if let Some(answer) = response(responses, &key)? {
@@ -83,7 +106,7 @@ impl StateSeal {
             Elicited::read(&answer)?;
             known.push((key, digest, answer));
         }
-        Ok(Answers { known })
+        Ok(Answers { known, carried: None })
     }
 
     /// Seals the state that goes with a question.
@@ -92,8 +115,20 @@ impl StateSeal {
             until: (self.start.elapsed() + LIFE).as_secs(),
             asked: (key.to_owned(), digest(form)),
             answered: answers.known.iter().take(MAX_ANSWERS).cloned().collect(),
+            carried: None,
         };
-        self.seal.seal(&self.scope(), &serde_json::to_string(&state).unwrap_or_default())
+        self.sealed(&state)
+    }
+
+    /// Seals what a call that is passed on keeps until its questions are answered.
+    pub(super) fn carry(&self, carried: String, keys: Vec<String>) -> String {
+        let until = (self.start.elapsed() + LIFE).as_secs();
+        let carried = Some((carried, keys));
+        self.sealed(&SealedState { until, carried, ..SealedState::default() })
+    }
+
+    fn sealed(&self, state: &SealedState) -> String {
+        self.seal.seal(&self.scope(), &serde_json::to_string(state).unwrap_or_default())
     }
 
     fn scope(&self) -> [&str; 5] {
@@ -103,6 +138,11 @@ impl StateSeal {
 }
 
 impl Answers {
+    /// Returns what a call that is passed on kept.
+    pub(super) fn carried(&self) -> Option<&Carried> {
+        self.carried.as_ref()
+    }
+
     /// Returns the answer to a question, if it was given to this exact form.
     pub(super) fn to(&self, key: &str, form: &Form) -> Result<Option<Elicited>, RpcError> {
         let question = digest(form);

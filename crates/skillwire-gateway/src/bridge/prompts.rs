@@ -61,7 +61,8 @@ impl Bridge {
         }
         let message = json!({ "role": "user", "content": { "type": "text", "text": text } });
         let description = opened.window.entry().frontmatter.description();
-        Ok(PromptReply { description: Some(one_line(description)), messages: vec![message] })
+        let (description, messages) = (Some(one_line(description)), vec![message]);
+        Ok(PromptReply { description, messages, ..PromptReply::default() })
     }
 
     /// The arguments of the skill that a prompt loads.

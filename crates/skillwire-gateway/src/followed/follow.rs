@@ -169,6 +169,7 @@ impl Follower {
                 () = shared.relist.notified() => return,
                 change = self.subscriptions.next() => match change {
                     Some(Change::SkillsChanged) => return,
+                    Some(Change::ToolsChanged | Change::PromptsChanged) => {}
                     Some(Change::Updated(uri)) => {
                         update(&shared, &uri).await;
                         sleep(SPACING / 10).await;
@@ -190,8 +191,9 @@ impl ChangeSubscriptions {
             tokio::select! {
                 change = next(listing.as_mut()) => match change {
                     Some(Change::SkillsChanged) => return change,
-                    // This subscription is not for single resources.
-                    Some(Change::Updated(_)) => {}
+                    // This subscription is for the list of skills; a legacy server has one
+                    // stream for every change.
+                    Some(Change::Updated(_) | Change::ToolsChanged | Change::PromptsChanged) => {}
                     None => {
                         *listing = None;
                         return None;

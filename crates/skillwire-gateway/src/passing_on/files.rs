@@ -183,7 +183,7 @@ pub(crate) fn is_about_content(refusal: &Refusal) -> bool {
 
 /// A request to a server that runs in a task of its own. Dropping this aborts the task, so that a
 /// client that cancels its request does not leave the gateway fetching.
-struct AbortOnDrop<T>(JoinHandle<T>);
+pub(crate) struct AbortOnDrop<T>(pub(crate) JoinHandle<T>);
 
 impl<T> Future for AbortOnDrop<T> {
     type Output = Result<T, tokio::task::JoinError>;

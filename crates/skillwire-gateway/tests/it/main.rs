@@ -4,3 +4,4 @@
 
 mod bridge;
 mod passing_on;
+mod passing_on_offers;

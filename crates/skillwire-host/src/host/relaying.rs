@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use serde::Deserialize;
-use skillwire_client::{Changes, ClientError, Interest};
+use skillwire_client::{Changes, Client, ClientError, Interest};
 use skillwire_core::{RelPath, ResourceUri, SkillResource, SkillUri, limits, media_type};
 use skillwire_dialects::FetchRoute;
 use skillwire_protocol::{Era, NextPage, PageLimits, Pager};
@@ -288,6 +288,26 @@ impl Relay {
 
     fn heard(&self, changes: Result<Changes, ClientError>) -> Result<Changes, Refusal> {
         changes.map_err(|error| Refusal::new(Reason::ServerError).about(&self.label).actual(error))
+    }
+
+    /// Subscribes to changes of the lists of tools and prompts.
+    pub async fn listen_to_offers(&self) -> Result<Changes, Refusal> {
+        let client = self.remote.client().await?;
+        self.heard(client.listen(Interest::Offers, self.remote.limits()).await)
+    }
+
+    /// Returns the connection to the server, for requests that are about no skill.
+    ///
+    /// Errors of such requests go to [`Self::noticed`], which opens a new connection if this one
+    /// has ended.
+    pub async fn client(&self) -> Result<Client, Refusal> {
+        self.remote.client().await
+    }
+
+    /// Drops the connection if an error says that it has ended, so that the next request opens a new
+    /// one.
+    pub async fn noticed(&self, error: &ClientError) {
+        self.remote.noticed(error).await;
     }
 
     /// Closes the connection, so that the next request opens a new one and learns the era again.

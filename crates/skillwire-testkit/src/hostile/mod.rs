@@ -230,6 +230,11 @@ impl HostileServer {
         self.notify(method::RESOURCES_LIST_CHANGED, json!({}));
     }
 
+    /// Notifies subscribed clients that the list of tools changed.
+    pub fn notify_tools_changed(&self) {
+        self.notify(method::TOOLS_LIST_CHANGED, json!({}));
+    }
+
     /// Notifies subscribed clients that a resource changed.
     pub fn notify_updated(&self, uri: &str) {
         self.notify(method::RESOURCES_UPDATED, json!({ "uri": uri }));

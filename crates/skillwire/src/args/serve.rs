@@ -84,6 +84,10 @@ pub(crate) struct ServeArgs {
     /// Pass on the skills of a configured server under `skill://LABEL/`; may be repeated.
     #[arg(long, value_name = "LABEL")]
     pub(crate) upstream: Vec<String>,
+    /// Pass on tools and prompts of these servers as `LABEL__NAME` if `LABEL/NAME` matches, such as
+    /// `acme/read_*`; may be repeated.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) upstream_tools: Vec<String>,
     /// Speak over standard input and output; this is the default.
     #[arg(long, conflicts_with = "http")]
     pub(crate) stdio: bool,

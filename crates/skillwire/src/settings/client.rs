@@ -49,6 +49,7 @@ pub(super) fn arguments(args: &ServeArgs) -> Vec<String> {
     }
     for (option, values) in [
         ("--upstream", &args.upstream),
+        ("--upstream-tools", &args.upstream_tools),
         ("--allow-secret-file", &args.reading.allow_secret_file),
         ("--unlisted", &args.unlisted),
         ("--template", &args.template),

@@ -98,7 +98,11 @@ impl ServeSettings {
             scripts: execution::scripts(&args)?,
             client_arguments: client::arguments(&args),
             #[cfg(feature = "host")]
-            upstream: UpstreamSettings::resolve(&args.upstream, &reading.scheme)?,
+            upstream: UpstreamSettings::resolve(
+                &args.upstream,
+                &args.upstream_tools,
+                &reading.scheme,
+            )?,
             #[cfg(feature = "scan")]
             refuse_findings: args.refuse_findings,
             progress: reading.progress,
@@ -146,6 +150,7 @@ fn with_file(typed: ServeArgs) -> Result<ServeArgs, Failure> {
 fn check_built_in(args: &ServeArgs) -> Result<(), Failure> {
     let needed = [
         ("--upstream", !args.upstream.is_empty(), Feature::Host),
+        ("--upstream-tools", !args.upstream_tools.is_empty(), Feature::Host),
         ("--execute", args.execute, Feature::Execute),
         ("--refuse-findings", args.refuse_findings.is_some(), Feature::Scan),
     ];
@@ -257,6 +262,7 @@ fn overlay(typed: ServeArgs, mut file: ServeArgs) -> ServeArgs {
     ServeArgs {
         dirs: list(typed.dirs, file.dirs),
         upstream: list(typed.upstream, file.upstream),
+        upstream_tools: list(typed.upstream_tools, file.upstream_tools),
         http: typed.http.or(file.http),
         stdio: typed.stdio || file.stdio,
         reading: ReadingArgs {

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use skillwire_core::Scheme;
 use skillwire_host::OriginAddress;
+use skillwire_source::PathPatterns;
 use skillwire_trust::ServerLabel;
 
-use super::{HostSettings, address};
+use super::{HostSettings, address, reading::bad_pattern};
 use crate::{exit::Exit, failure::Failure};
 
 /// Servers whose skills are passed on.
@@ -16,13 +17,25 @@ pub(crate) struct UpstreamSettings {
     pub(crate) servers: Vec<(ServerLabel, OriginAddress)>,
     /// The servers whose resources may all be searched for skills.
     pub(crate) legacy: BTreeSet<ServerLabel>,
+    /// The tools and prompts that are passed on too.
+    pub(crate) tools: PathPatterns,
     /// The scheme of the URIs.
     pub(crate) scheme: Scheme,
 }
 
 impl UpstreamSettings {
     /// Finds the configured servers with these labels; `None` if no label was given.
-    pub(super) fn resolve(labels: &[String], scheme: &Scheme) -> Result<Option<Self>, Failure> {
+    pub(super) fn resolve(
+        labels: &[String],
+        tools: &[String],
+        scheme: &Scheme,
+    ) -> Result<Option<Self>, Failure> {
+        let tools =
+            PathPatterns::parse(tools).map_err(|error| bad_pattern("--upstream-tools", error))?;
+        if labels.is_empty() && !tools.is_empty() {
+            return Err(Failure::usage("`--upstream-tools` names tools of no server.")
+                .hint("Name the server too: `--upstream LABEL`."));
+        }
         if labels.is_empty() {
             return Ok(None);
         }
@@ -47,6 +60,7 @@ impl UpstreamSettings {
                 address(&label, &config).map_err(|refusal| Failure::usage(refusal.to_string()))?;
             servers.push((label, address));
         }
-        Ok(Some(Self { servers, legacy: configured.legacy, scheme: scheme.clone() }))
+        let (legacy, scheme) = (configured.legacy, scheme.clone());
+        Ok(Some(Self { servers, legacy, tools, scheme }))
     }
 }

@@ -11,4 +11,4 @@ mod hanging;
 mod naming;
 mod rewriting;
 mod sharing;
-mod support;
+pub(crate) mod support;

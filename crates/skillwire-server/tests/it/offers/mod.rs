@@ -103,7 +103,8 @@ impl Offer for Sample {
             let answer = invocation.client.ask("greet", &form).await?;
             let content = json!({ "type": "text", "text": format!("Hello: {answer:?}") });
             let message = json!({ "role": "user", "content": content });
-            Ok(PromptReply { description: Some("A greeting.".to_owned()), messages: vec![message] })
+            let description = Some("A greeting.".to_owned());
+            Ok(PromptReply { description, messages: vec![message], ..PromptReply::default() })
         }
         .boxed()
     }

@@ -103,12 +103,16 @@ async fn serve(settings: ServeSettings, typed: ServeArgs) -> Outcome {
         let page = skillwire_scripts::SkillsPageScripts::new(Arc::clone(scripts));
         skills = skills.scripts(Arc::new(page));
     }
+    #[cfg(feature = "host")]
+    let passing = upstream.map(PassedOnServers::start).transpose()?;
+    #[cfg(feature = "host")]
+    let passed_on = passing.as_ref().map(PassedOnServers::offers);
     #[cfg(feature = "search")]
     let search = Arc::new(OnceLock::<SearchTool>::new());
     #[cfg(feature = "search")]
     let made_search = Arc::clone(&search);
     #[cfg_attr(
-        not(any(feature = "search", feature = "execute")),
+        not(any(feature = "search", feature = "execute", feature = "host")),
         expect(unused, reason = "other builds have tools that look at the catalogue")
     )]
     let offers = move |catalog: &Arc<Catalog>| {
@@ -122,11 +126,13 @@ async fn serve(settings: ServeSettings, typed: ServeArgs) -> Outcome {
         if let Some(scripts) = scripts {
             tools.run_scripts(catalog, scripts);
         }
+        #[cfg(feature = "host")]
+        if let Some((offers, changes)) = passed_on {
+            tools.pass_on(offers, changes);
+        }
         tools.joined()
     };
     skills = skills.offers_from(offers);
-    #[cfg(feature = "host")]
-    let passing = upstream.map(PassedOnServers::start).transpose()?;
     #[cfg(feature = "host")]
     if let Some(passing) = &passing {
         skills = passing.added_to(skills);

@@ -2,11 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use skillwire_gateway::{Admission, AdmitAll, FollowOptions, FollowedServers};
+use futures_util::future::{join, join_all};
+use skillwire_gateway::{
+    Admission, AdmitAll, AllowedTools, FollowOptions, FollowedServers, NamePrefix, ToolAdmission,
+    UpstreamOffer, UpstreamOfferOptions,
+};
 use skillwire_host::Host;
-use skillwire_server::SkillsBuilder;
+use skillwire_server::{
+    SkillsBuilder,
+    offer::{ListChanges, Offer},
+};
 use skillwire_trust::{Budgets, Policy, ServerLabel};
-use tokio::runtime::Runtime;
+use tokio::{runtime::Runtime, time::timeout};
 
 use super::no_threads;
 use crate::{exit::Exit, failure::Failure, session::client_options, settings::UpstreamSettings};
@@ -19,6 +26,8 @@ const SETTLING: Duration = Duration::from_secs(3);
 pub(super) struct PassedOnServers {
     host: Host,
     upstreams: FollowedServers,
+    offers: Vec<UpstreamOffer>,
+    changes: ListChanges,
     runtime: Runtime,
 }
 
@@ -35,8 +44,10 @@ impl PassedOnServers {
         // server that runs long enough.
         let budgets = Budgets { session_bytes: u64::MAX, ..Budgets::default() };
         let policy = Policy { keeps_entry_text: true, budgets, ..Policy::default() };
-        let host = Host::builder().policy(policy).client_options(client_options()).build();
-        let UpstreamSettings { servers, legacy, scheme } = settings;
+        let UpstreamSettings { servers, legacy, tools, scheme } = settings;
+        let asks =
+            if tools.is_empty() { client_options() } else { client_options().relaying_forms() };
+        let host = Host::builder().policy(policy).client_options(asks).build();
         let labels: Vec<ServerLabel> = servers.iter().map(|(label, _)| label.clone()).collect();
         for (label, address) in servers {
             host.add_server(label.clone(), address);
@@ -49,7 +60,20 @@ impl PassedOnServers {
         let upstreams =
             FollowedServers::start(&host, &labels, &admission, &options, runtime.handle())
                 .map_err(|error| Failure::new(Exit::Internal, error.to_string()))?;
-        Ok(Self { host, upstreams, runtime })
+        let changes = ListChanges::default();
+        let mut offers = Vec::new();
+        if !tools.is_empty() {
+            // An upstream's own skills do not let its tools in: only the operator does.
+            let allowed = AllowedTools::matching(tools.clone()).with_prompts(tools);
+            let allowed: Arc<dyn ToolAdmission> = Arc::new(allowed);
+            for label in &labels {
+                let options =
+                    UpstreamOfferOptions::new(NamePrefix::of(label), Arc::clone(&allowed))
+                        .changes(changes.clone());
+                offers.push(UpstreamOffer::start(host.relay(label)?, options, runtime.handle()));
+            }
+        }
+        Ok(Self { host, upstreams, offers, changes, runtime })
     }
 
     /// Adds the skills of these servers to what a server offers.
@@ -57,10 +81,19 @@ impl PassedOnServers {
         skills.sources(self.upstreams.sources()).lookup(Arc::new(self.upstreams.clone()))
     }
 
+    /// Returns the tools and prompts of these servers, and what announces their changes.
+    pub(super) fn offers(&self) -> (Vec<Arc<dyn Offer>>, ListChanges) {
+        let offers = self.offers.iter().map(|offer| Arc::new(offer.clone()) as Arc<dyn Offer>);
+        (offers.collect(), self.changes.clone())
+    }
+
     /// Waits up to [`SETTLING`] for the first listings. A slower server is listed when it answers.
     pub(super) fn settled(&self) -> impl Future<Output = ()> + Send + 'static {
-        let upstreams = self.upstreams.clone();
-        async move { upstreams.settle(SETTLING).await }
+        let (upstreams, offers) = (self.upstreams.clone(), self.offers.clone());
+        async move {
+            let offers = join_all(offers.iter().map(UpstreamOffer::tried));
+            let _ = timeout(SETTLING, join(upstreams.settle(SETTLING), offers)).await;
+        }
     }
 
     /// Closes the connections, and ends the server processes that were started for them.

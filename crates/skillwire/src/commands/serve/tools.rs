@@ -14,6 +14,7 @@ use skillwire_server::offer::{DuplicateTool, ListChanges, Offer, Offers};
 #[derive(Default)]
 pub(super) struct Tools {
     offers: Vec<Arc<dyn Offer>>,
+    changes: ListChanges,
 }
 
 impl Tools {
@@ -29,8 +30,15 @@ impl Tools {
         self.offers.push(Arc::new(RunScriptTool::new(Arc::clone(catalog), scripts)));
     }
 
-    /// Combines the tools into one list, which never changes.
+    /// Adds tools and prompts of other servers, whose lists change.
+    #[cfg(feature = "host")]
+    pub(super) fn pass_on(&mut self, offers: Vec<Arc<dyn Offer>>, changes: ListChanges) {
+        self.offers.extend(offers);
+        self.changes = changes;
+    }
+
+    /// Combines the tools into one list.
     pub(super) fn joined(self) -> Result<Offers, DuplicateTool> {
-        Offers::joined(self.offers, ListChanges::default())
+        Offers::joined(self.offers, self.changes)
     }
 }

@@ -1,0 +1,92 @@
+//! Decides which tools and prompts are passed on.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
+
+use arc_swap::ArcSwap;
+use skillwire_core::Frontmatter;
+use skillwire_engine::Caller;
+use skillwire_source::PathPatterns;
+use skillwire_trust::{ServerLabel, requested_tools};
+
+/// Decides which tools and prompts of a server are passed on.
+///
+/// A client that names a denied one gets the same answer as for one that does not exist.
+pub trait ToolAdmission: Send + Sync + fmt::Debug {
+    /// Tells whether a tool may be passed on.
+    fn admits_tool(&self, upstream: &ServerLabel, tool: &str) -> bool;
+
+    /// Tells whether a prompt may be passed on.
+    fn admits_prompt(&self, upstream: &ServerLabel, prompt: &str) -> bool;
+
+    /// Tells whether [`Self::admits_caller`] has to be asked.
+    fn differs_by_caller(&self) -> bool {
+        false
+    }
+
+    /// Tells whether a caller may use a tool or prompt that is passed on to others.
+    fn admits_caller(&self, _caller: &Caller, _upstream: &ServerLabel, _name: &str) -> bool {
+        true
+    }
+}
+
+/// Admits what an operator named, and the tools that approved skills of the same server name.
+///
+/// Patterns of the operator match the label and the server's own name: `docs/read_*`, `*/search`.
+#[derive(Debug)]
+pub struct AllowedTools {
+    patterns: PathPatterns,
+    prompts: PathPatterns,
+    of_skills: ArcSwap<BTreeMap<ServerLabel, BTreeSet<String>>>,
+}
+
+impl AllowedTools {
+    /// Admits tools that match patterns.
+    pub fn matching(tools: PathPatterns) -> Self {
+        Self { patterns: tools, prompts: PathPatterns::default(), of_skills: ArcSwap::default() }
+    }
+
+    /// Admits prompts that match patterns too.
+    #[must_use]
+    pub fn with_prompts(self, prompts: PathPatterns) -> Self {
+        Self { prompts, ..self }
+    }
+
+    /// Replaces the tools that skills of a server name in `allowed-tools`. Give it the skills that were
+    /// approved and no others, as a skill could otherwise let its own tools in.
+    ///
+    /// A skill names a tool as its server does, or as clients do: `mcp__<label>__<tool>`.
+    pub fn name_in_skills<'a>(
+        &self,
+        upstream: &ServerLabel,
+        approved: impl IntoIterator<Item = &'a Frontmatter>,
+    ) {
+        let client_prefix = format!("mcp__{upstream}__");
+        let named = approved.into_iter().flat_map(requested_tools);
+        let own = named.map(|tool| match tool.strip_prefix(&client_prefix) {
+            Some(own) => own.to_owned(),
+            None => tool,
+        });
+        let own: BTreeSet<String> = own.collect();
+        self.of_skills.rcu(|of_skills| {
+            let mut of_skills = BTreeMap::clone(of_skills);
+            of_skills.insert(upstream.clone(), own.clone());
+            Arc::new(of_skills)
+        });
+    }
+}
+
+impl ToolAdmission for AllowedTools {
+    fn admits_tool(&self, upstream: &ServerLabel, tool: &str) -> bool {
+        let of_skills = self.of_skills.load();
+        self.patterns.matches(&format!("{upstream}/{tool}"))
+            || of_skills.get(upstream).is_some_and(|named| named.contains(tool))
+    }
+
+    fn admits_prompt(&self, upstream: &ServerLabel, prompt: &str) -> bool {
+        self.prompts.matches(&format!("{upstream}/{prompt}"))
+    }
+}
