@@ -30,6 +30,7 @@ pub mod api;
 mod auth;
 mod diff;
 mod hub;
+mod readers;
 mod service;
 mod serving;
 mod signing;
@@ -38,7 +39,9 @@ mod upload;
 
 pub use self::{
     access::{AccessHandle, HubAccess},
+    diff::{ChangedFile, changed_files},
     hub::{Following, HubIdentity, LocalApi, start},
+    readers::{HubReaders, SignedReader},
     service::HubService,
     serving::{InvalidRecordedReads, MakeOffers, RecordedReads, ServingOptions, StartError},
     signing::DecisionSigner,

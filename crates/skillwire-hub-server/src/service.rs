@@ -12,6 +12,7 @@ use tower_service::Service as _;
 
 use crate::{
     api,
+    readers::HubReaders,
     serving::{Replica, StartError},
 };
 
@@ -30,6 +31,7 @@ pub struct HubService {
     api: Router,
     /// The API, for clients that need a token.
     api_resource: ProtectedResource,
+    readers: HubReaders,
 }
 
 impl HubService {
@@ -38,8 +40,14 @@ impl HubService {
         latest: HttpService,
         api: Router,
         api_resource: ProtectedResource,
+        readers: HubReaders,
     ) -> Self {
-        Self { replica, latest, api, api_resource }
+        Self { replica, latest, api, api_resource, readers }
+    }
+
+    /// Readers of a face that keeps sessions of its own, such as a page.
+    pub fn readers(&self) -> &HubReaders {
+        &self.readers
     }
 
     /// Looks at the configuration about callers again; what it allows is shown before this returns.
