@@ -60,7 +60,7 @@ impl HubAccess {
     }
 
     /// Returns the caller that a token of an issuer names; `None` if it is blocked, or is no subject.
-    fn caller(&self, token: &TokenCaller) -> Option<Caller> {
+    pub(crate) fn caller(&self, token: &TokenCaller) -> Option<Caller> {
         let subject = Subject::parse(&token.subject).ok()?;
         // Trust boundary: a subject must stand neither for a group nor for everyone.
         if subject.is_group() || subject == Subject::everyone() || self.blocked.contains(&subject) {
@@ -127,12 +127,12 @@ impl AccessHandle {
         self.0.current.store(Arc::new(access));
     }
 
-    /// Admits the caller of a token of a configured issuer.
-    pub(crate) async fn admit(
+    /// Checks a token of a configured issuer, and returns what it says about its caller.
+    pub(crate) async fn verify(
         &self,
         token: &str,
         resource: &str,
-    ) -> Result<(Caller, SystemTime), IssuerRefusal> {
+    ) -> Result<TokenCaller, IssuerRefusal> {
         let access = self.now();
         let read =
             UnverifiedJwt::read(token).map_err(|error| IssuerRefusal::NotAdmitted(error.into()))?;
@@ -140,7 +140,16 @@ impl AccessHandle {
         let issuer = access.issuers.iter().find(|issuer| issuer.rules().issuer == named);
         let issuer = issuer.ok_or(IssuerRefusal::OtherIssuer)?;
         let admitted = issuer.admit(token, resource, SystemTime::now()).await;
-        let admitted = admitted.map_err(IssuerRefusal::NotAdmitted)?;
+        admitted.map_err(IssuerRefusal::NotAdmitted)
+    }
+
+    /// Admits the caller of a token of a configured issuer.
+    pub(crate) async fn admit(
+        &self,
+        token: &str,
+        resource: &str,
+    ) -> Result<(Caller, SystemTime), IssuerRefusal> {
+        let admitted = self.verify(token, resource).await?;
         // The configuration is looked at again: the subject may have been blocked while keys were fetched.
         let caller = self.now().caller(&admitted).ok_or(IssuerRefusal::Blocked)?;
         let expires = admitted.expires;

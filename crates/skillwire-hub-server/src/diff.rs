@@ -25,10 +25,14 @@ const CONTEXT: usize = 3;
 
 /// A file of one side or of both, if it differs.
 #[derive(Debug)]
-pub(crate) struct ChangedFile<'a> {
-    pub(crate) path: &'a RelPath,
-    pub(crate) old: Option<&'a VersionFile>,
-    pub(crate) new: Option<&'a VersionFile>,
+#[non_exhaustive]
+pub struct ChangedFile<'a> {
+    /// Its path.
+    pub path: &'a RelPath,
+    /// The file before, if it was there.
+    pub old: Option<&'a VersionFile>,
+    /// The file now, if it is there.
+    pub new: Option<&'a VersionFile>,
 }
 
 impl ChangedFile<'_> {
@@ -39,10 +43,7 @@ impl ChangedFile<'_> {
 }
 
 /// Returns the files that differ, in the order of their paths.
-pub(crate) fn changed_files<'a>(
-    old: &'a [VersionFile],
-    new: &'a [VersionFile],
-) -> Vec<ChangedFile<'a>> {
+pub fn changed_files<'a>(old: &'a [VersionFile], new: &'a [VersionFile]) -> Vec<ChangedFile<'a>> {
     let mut all: BTreeMap<&RelPath, (Option<&VersionFile>, Option<&VersionFile>)> = BTreeMap::new();
     for file in old {
         all.entry(&file.path).or_default().0 = Some(file);

@@ -12,6 +12,7 @@ use tower_service::Service as _;
 use crate::{
     api::{self, ApiState},
     auth::{Authenticator, LocalOperator},
+    readers::HubReaders,
     service::HubService,
     serving::{ReadLog, Replica, ServingOptions, StartError},
     upload::Uploads,
@@ -89,9 +90,12 @@ pub async fn start(
 ) -> Result<(HubService, Following), StartError> {
     let replica = Replica::start(store.clone(), options.clone()).await?;
     let latest = replica.latest();
+    let url = options.url.as_ref().map(|url| format!("{url}{}", api::ROOT));
+    let readers = HubReaders::new(store.clone(), Arc::clone(&replica), options.access.clone(), url);
     let api = api::router(state(store, identity, Some(Arc::clone(&replica)), &options));
     let resource = options.protected(api::ROOT);
-    let service = HubService::new(Arc::clone(&replica), latest.http().clone(), api, resource);
+    let http = latest.http().clone();
+    let service = HubService::new(Arc::clone(&replica), http, api, resource, readers);
     let skills = latest.skills().count();
     let reads = Arc::clone(replica.reads());
     let written = Arc::clone(&reads);

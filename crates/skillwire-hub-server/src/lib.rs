@@ -31,6 +31,7 @@ mod api_access;
 mod auth;
 mod diff;
 mod hub;
+mod readers;
 mod service;
 mod serving;
 mod signing;
@@ -41,7 +42,9 @@ mod upstream_status;
 
 pub use self::{
     access::{AccessHandle, HubAccess},
+    diff::{ChangedFile, changed_files},
     hub::{Following, HubIdentity, LocalApi, start},
+    readers::{HubReaders, SignedReader},
     service::HubService,
     serving::{InvalidRecordedReads, MakeOffers, RecordedReads, ServingOptions, StartError},
     signing::DecisionSigner,

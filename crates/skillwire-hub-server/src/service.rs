@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use axum::Router;
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use skillwire_server::http::{
-    ConnectionPeer, ENDPOINT, HttpHandler, HttpService, ProtectedResource, ResponseBody,
+    ConnectionPeer, ENDPOINT, HttpHandler, HttpService, ProtectedResource, RateRefusal,
+    ResponseBody,
 };
 use tower_service::Service as _;
 
 use crate::{
     api,
     api_access::{ApiRequest, too_often},
+    readers::HubReaders,
     serving::{Replica, StartError},
 };
 
@@ -35,6 +37,7 @@ pub struct HubService {
     api_resource: ProtectedResource,
     /// The other end of the connection.
     peer: Option<Arc<ConnectionPeer>>,
+    readers: HubReaders,
 }
 
 impl HubService {
@@ -43,8 +46,14 @@ impl HubService {
         latest: HttpService,
         api: Router,
         api_resource: ProtectedResource,
+        readers: HubReaders,
     ) -> Self {
-        Self { replica, latest, api, api_resource, peer: None }
+        Self { replica, latest, api, api_resource, readers, peer: None }
+    }
+
+    /// Readers of a face that keeps sessions of its own, such as a page.
+    pub fn readers(&self) -> &HubReaders {
+        &self.readers
     }
 
     /// Looks at the configuration about callers again; what it allows is shown before this returns.
@@ -156,6 +165,10 @@ impl HttpHandler for HubService {
     fn of_peer(&self, peer: Arc<ConnectionPeer>) -> Self {
         let latest = self.latest.of_peer(Some(&peer));
         Self { latest, peer: Some(peer), ..self.clone() }
+    }
+
+    fn charge_request(&self, headers: &HeaderMap) -> Result<(), RateRefusal> {
+        self.latest.charge_request(headers)
     }
 
     fn stop(&self) {

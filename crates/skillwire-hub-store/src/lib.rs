@@ -82,6 +82,6 @@ pub use self::{
 };
 
 /// The subject in whose name the hub itself acts.
-fn hub_subject() -> Result<Subject, StoreError> {
+pub fn hub_subject() -> Result<Subject, StoreError> {
     Subject::parse("hub").map_err(|_| StoreError::corrupt("a bad name of the hub"))
 }

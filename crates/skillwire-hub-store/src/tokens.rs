@@ -140,8 +140,13 @@ impl HubStore {
         &self,
         secret: &TokenSecret,
     ) -> Result<Option<TokenRecord>, StoreError> {
+        self.token_with(&secret.hash()).await
+    }
+
+    /// Returns the token whose secret has a hash; none if it is unknown, has ended or was revoked.
+    pub async fn token_with(&self, hash: &TokenHash) -> Result<Option<TokenRecord>, StoreError> {
         let select = concat!("SELECT ", token_columns!(), " FROM tokens WHERE hash = $1");
-        let row = self.database().row(select, args![secret.hash().hex()]).await?;
+        let row = self.database().row(select, args![hash.hex()]).await?;
         let token = row.map(|row| token_of(&row)).transpose()?;
         Ok(token.filter(|token| token.is_valid(self.now())))
     }

@@ -49,6 +49,11 @@ pub(crate) fn diff(key: &SkillKey, since: &str, layout: &str, path: &str) -> Str
     with("/diff", &pairs)
 }
 
+/// The way to a place where readers sign in.
+pub(crate) fn sign_in_with(place: &str) -> String {
+    with(crate::signing_in::WITH, &[("place", place)])
+}
+
 /// The review of a skill.
 pub(crate) fn review(key: &SkillKey) -> String {
     with("/review", &[("id", key.as_str())])

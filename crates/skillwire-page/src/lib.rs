@@ -25,6 +25,7 @@ mod provider;
 mod render;
 mod response;
 mod session;
+mod signing_in;
 mod text;
 mod texts;
 mod views;
@@ -33,7 +34,7 @@ pub use self::{
     compare::{FileComparer, MAX_COMPARED_BYTES, text_of},
     guard::PageHosts,
     page::{MAX_FORM_BYTES, Page, PageOptions},
-    provider::{Filled, LiveState, PageProblem, PageProvider},
+    provider::{Filled, LiveState, PageProblem, PageProvider, SignInAnswer, SignInPlace},
     response::{PageBody, PageResponse},
     session::{random_secret, same_secret},
 };

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
-use maud::{Markup, html};
 use tokio::sync::watch;
 
 use crate::{
@@ -17,7 +16,7 @@ use crate::{
     render::{self, Frame},
     response::{self, PageResponse},
     session::{Session, Sessions},
-    texts as t,
+    signing_in, texts as t,
 };
 
 /// The largest form that is read, in bytes.
@@ -37,6 +36,8 @@ pub struct PageOptions {
     pub sign_in_help: String,
     /// Whether readers can type their secret into a form.
     pub takes_tokens: bool,
+    /// The address of the page as readers write it, without a path, if it is known.
+    pub url: Option<String>,
 }
 
 impl PageOptions {
@@ -48,6 +49,7 @@ impl PageOptions {
             secure: false,
             sign_in_help: String::new(),
             takes_tokens: false,
+            url: None,
         }
     }
 
@@ -62,6 +64,14 @@ impl PageOptions {
     #[must_use]
     pub fn takes_tokens(mut self, takes_tokens: bool) -> Self {
         self.takes_tokens = takes_tokens;
+        self
+    }
+
+    /// Sets the address of the page as readers write it; over `https`, cookies are sent over TLS alone.
+    #[must_use]
+    pub fn url(mut self, url: Option<String>) -> Self {
+        self.secure |= url.as_ref().is_some_and(|url| url.starts_with("https://"));
+        self.url = url.map(|url| url.trim_end_matches('/').to_owned());
         self
     }
 
@@ -134,7 +144,7 @@ impl<P: PageProvider> Page<P> {
 
     /// Tells whether an address belongs to a page, for a server that answers others as well.
     pub fn has(path: &str) -> bool {
-        const OTHERS: [&str; 8] = [
+        const OTHERS: [&str; 10] = [
             "/skill",
             "/file",
             "/image",
@@ -143,6 +153,8 @@ impl<P: PageProvider> Page<P> {
             "/sign-in",
             "/sign-out",
             "/review/batch",
+            signing_in::WITH,
+            signing_in::ANSWER,
         ];
         Section::ALL.iter().any(|section| section.path() == path)
             || OTHERS.contains(&path)
@@ -180,8 +192,8 @@ impl<P: PageProvider> Page<P> {
             return response::text(StatusCode::PAYLOAD_TOO_LARGE, "The form is too large.");
         }
         let params = if is_post { Params::parse(&body) } else { query };
-        if path == "/sign-in" {
-            return self.sign_in(params.some("secret"), is_post).await;
+        if path == "/sign-in" || path.starts_with("/sign-in/") {
+            return self.sign_in((path, is_post), &params, &parts.headers).await;
         }
         let known = match sessions.of(&parts.headers) {
             Some(session) if provider.is_current(&session.reader).await => Some(session),
@@ -198,7 +210,7 @@ impl<P: PageProvider> Page<P> {
         };
         let visit = Visit { provider: &**provider, session: &session, has_cookie, params };
         if !is_post && path == "/events" {
-            return match provider.live() {
+            return match provider.live(&session.reader) {
                 Some(changes) => live::open(changes, stopping.subscribe()),
                 None => response::text(StatusCode::NO_CONTENT, ""),
             };
@@ -220,47 +232,16 @@ impl<P: PageProvider> Page<P> {
         crate::acts::act(&visit, path).await
     }
 
-    /// Exchanges a secret for a cookie.
-    ///
-    /// The answer is a page that leads on, and not a redirect: browsers leave out the cookie of a
-    /// redirect that began at another site, such as the file that opened the browser.
-    async fn sign_in(&self, secret: Option<&str>, is_post: bool) -> PageResponse {
-        let Inner { provider, options, sessions, .. } = &*self.0;
-        let Some(secret) = secret else {
-            return self.not_signed_in(StatusCode::OK, None);
-        };
-        // A secret in a form is a token; one in an address is used once.
-        let reader =
-            if is_post == options.takes_tokens { provider.sign_in(secret).await } else { None };
-        let begun = reader.map(|reader| sessions.begin(reader));
-        match begun {
-            Some(Ok(cookie)) => {
-                let view = html! { p { (t::SIGNED_IN) " " a href="/" { (t::GO_ON) } } };
-                let page =
-                    response::html(StatusCode::OK, render::bare(t::SIGNED_IN, Some("/"), &view));
-                response::set_cookie(page, &cookie)
-            }
-            Some(Err(error)) => {
-                tracing::error!(%error, "the system gives no random numbers");
-                response::text(StatusCode::INTERNAL_SERVER_ERROR, "The page failed.")
-            }
-            None => self.not_signed_in(StatusCode::FORBIDDEN, Some(t::WRONG_SECRET)),
-        }
+    pub(crate) fn provider(&self) -> &P {
+        &self.0.provider
     }
 
-    fn not_signed_in(&self, status: StatusCode, why: Option<&str>) -> PageResponse {
-        let options = &self.0.options;
-        let view: Markup = html! {
-            @if let Some(why) = why { p.flash.bad role="alert" { (why) } }
-            p { (options.sign_in_help) }
-            @if options.takes_tokens {
-                form method="post" action="/sign-in" {
-                    label { span { (t::TOKEN) } input type="password" name="secret" autocomplete="current-password" required; }
-                    button.primary type="submit" { (t::SIGN_IN) }
-                }
-            }
-        };
-        response::html(status, render::bare(t::NOT_SIGNED_IN, None, &view))
+    pub(crate) fn options(&self) -> &PageOptions {
+        &self.0.options
+    }
+
+    pub(crate) fn sessions(&self) -> &Sessions<P::Reader> {
+        &self.0.sessions
     }
 }
 

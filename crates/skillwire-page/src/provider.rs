@@ -21,6 +21,33 @@ pub enum PageProblem {
 /// The result of filling a view.
 pub type Filled<T> = Result<T, PageProblem>;
 
+/// A place where readers sign in, such as an identity provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignInPlace {
+    /// What names it in addresses.
+    pub id: String,
+    /// Its name for readers.
+    pub label: String,
+}
+
+/// What a place answered at which a reader signed in. Nothing in it is believed before it was checked.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct SignInAnswer<'a> {
+    /// The secret of the browser that the answer came with; `sign_in_address` had the same.
+    pub secret: &'a str,
+    /// What ties the answer to the question.
+    pub state: &'a str,
+    /// What is exchanged for the name of the reader.
+    pub code: Option<&'a str>,
+    /// Who says that it answered.
+    pub issuer: Option<&'a str>,
+    /// Why the place refused.
+    pub error: Option<&'a str>,
+    /// The address that the place led back to.
+    pub back: &'a str,
+}
+
 /// Counts changes, so that open pages can say that something is new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LiveState {
@@ -42,6 +69,29 @@ pub trait PageProvider: Send + Sync + 'static {
 
     /// Exchanges a secret, such as a one-time link or a token, for a reader.
     fn sign_in(&self, secret: &str) -> impl Future<Output = Option<Self::Reader>> + Send;
+
+    /// Lists other places where readers sign in.
+    fn sign_in_places(&self) -> Vec<SignInPlace> {
+        Vec::new()
+    }
+
+    /// Returns the address at which a browser with a secret signs in, and which leads it `back`.
+    fn sign_in_address(
+        &self,
+        _place: &str,
+        _secret: &str,
+        _back: &str,
+    ) -> impl Future<Output = Filled<String>> + Send {
+        async { Err(PageProblem::NotFound) }
+    }
+
+    /// Returns the reader whom a place named.
+    fn signed_in_at(
+        &self,
+        _answer: SignInAnswer<'_>,
+    ) -> impl Future<Output = Filled<Self::Reader>> + Send {
+        async { Err(PageProblem::NotFound) }
+    }
 
     /// Returns the reader of a request without a session, if such a reader sees anything.
     fn visitor(&self) -> Option<Self::Reader> {
@@ -151,8 +201,8 @@ pub trait PageProvider: Send + Sync + 'static {
         async { Err(PageProblem::NotFound) }
     }
 
-    /// Follows changes, for pages that are open.
-    fn live(&self) -> Option<watch::Receiver<LiveState>> {
+    /// Follows the changes that concern a reader, for pages that are open.
+    fn live(&self, _reader: &Self::Reader) -> Option<watch::Receiver<LiveState>> {
         None
     }
 }

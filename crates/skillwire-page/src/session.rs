@@ -161,12 +161,15 @@ impl<R> Sessions<R> {
     }
 
     fn key(&self, headers: &HeaderMap) -> Option<Digest> {
-        let cookies =
-            headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut pairs = cookies.flat_map(|value| value.split(';')).map(str::trim);
-        let value = pairs.find_map(|pair| pair.strip_prefix(&self.cookie)?.strip_prefix('='))?;
-        Some(Digest::of(value.as_bytes()))
+        cookie_of(headers, &self.cookie).map(|value| Digest::of(value.as_bytes()))
     }
+}
+
+/// Returns the value of a cookie.
+pub(crate) fn cookie_of<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = cookies.flat_map(|value| value.split(';')).map(str::trim);
+    pairs.find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
 }
 
 #[cfg(test)]

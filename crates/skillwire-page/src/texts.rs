@@ -10,6 +10,9 @@ pub(crate) const SKIP: &str = "Skip to the content";
 pub(crate) const NAVIGATION: &str = "Sections";
 pub(crate) const SIGN_OUT: &str = "Sign out";
 pub(crate) const SIGN_IN: &str = "Sign in";
+pub(crate) const SIGN_IN_WITH: &str = "Sign in with";
+pub(crate) const SIGN_IN_ELSEWHERE_LOST: &str =
+    "This browser did not begin to sign in, or took too long. Begin again here.";
 pub(crate) const TOKEN: &str = "Token";
 pub(crate) const SIGNED_IN: &str = "You are signed in.";
 pub(crate) const GO_ON: &str = "Open the page";
@@ -169,6 +172,8 @@ pub(crate) fn section(section: Section) -> &'static str {
         Section::Runs => "Runs",
         Section::Audit => "Log",
         Section::Servers => "Servers",
+        Section::Namespaces => "Namespaces",
+        Section::Tokens => "Tokens",
         Section::Connect => "Connect",
         Section::Settings => "Settings",
     }
@@ -180,6 +185,8 @@ pub(crate) fn answer(answer: AnswerKind) -> &'static str {
         AnswerKind::Always => "Allow until it changes",
         AnswerKind::Once => "Allow once",
         AnswerKind::No => "Decline",
+        AnswerKind::Approve => "Approve",
+        AnswerKind::Reject => "Reject",
     }
 }
 
@@ -189,23 +196,25 @@ pub(crate) fn answered(answer: AnswerKind) -> &'static str {
         AnswerKind::Always => "allowed until it changes",
         AnswerKind::Once => "allowed once",
         AnswerKind::No => "declined",
+        AnswerKind::Approve => "approved",
+        AnswerKind::Reject => "rejected",
     }
 }
 
 /// The key of an answer.
 pub(crate) fn key(answer: AnswerKind) -> &'static str {
     match answer {
-        AnswerKind::Always => "a",
+        AnswerKind::Always | AnswerKind::Approve => "a",
         AnswerKind::Once => "o",
-        AnswerKind::No => "d",
+        AnswerKind::No | AnswerKind::Reject => "d",
     }
 }
 
 /// The keys of the review.
 pub(crate) const KEY_HELP: [(&str, &str); 7] = [
-    ("a", "allow until it changes"),
+    ("a", "allow until it changes, or approve"),
     ("o", "allow once"),
-    ("d", "decline"),
+    ("d", "decline, or reject"),
     ("j", "next skill"),
     ("k", "back to the queue"),
     ("u", "undo the last decision"),
@@ -335,6 +344,8 @@ pub(crate) fn batch_question(answer: AnswerKind, count: usize) -> String {
     let skills = counted(count, "skill");
     match answer {
         AnswerKind::No => format!("Decline {skills}"),
+        AnswerKind::Approve => format!("Approve {skills}"),
+        AnswerKind::Reject => format!("Reject {skills}"),
         AnswerKind::Always | AnswerKind::Once => format!("Allow {skills} until they change"),
     }
 }

@@ -113,6 +113,11 @@ impl ServedChannel {
         &self.skills
     }
 
+    /// The skills that callers with some sight see.
+    pub(crate) fn visible(&self, sight: &CallerSight) -> VisibleSkills {
+        seen(&self.classes, sight)
+    }
+
     /// Loads everything that the channel serves, in place of what it has.
     pub(crate) async fn load(&self) -> Result<(), StoreError> {
         self.pinned.forget_all();

@@ -14,7 +14,7 @@ use skillwire_server::{
     http::{ENDPOINT, HttpOptions, ProtectedResource},
     offer::{DuplicateTool, Offers},
 };
-use tokio::sync::{Mutex, RwLock};
+use tokio::sync::{Mutex, RwLock, watch};
 
 use crate::{access::AccessHandle, signing::DecisionSigner};
 
@@ -215,6 +215,8 @@ pub(crate) struct Replica {
     applying: Arc<RwLock<()>>,
     followed: Mutex<Followed>,
     reads: Arc<ReadLog>,
+    /// Tells the number of the last applied change.
+    applied: watch::Sender<u64>,
 }
 
 /// What the replica has applied.
@@ -287,6 +289,7 @@ impl Replica {
         let reads = Arc::new(ReadLog::new(store.clone(), options.reads));
         let replica = Arc::new(Self {
             reads,
+            applied: watch::Sender::new(position),
             store,
             options,
             channels: ArcSwap::default(),
@@ -326,6 +329,11 @@ impl Replica {
 
     pub(crate) fn freshness(&self) -> &Freshness {
         &self.freshness
+    }
+
+    /// Follows the number of the last change that was applied.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.applied.subscribe()
     }
 
     pub(crate) fn reads(&self) -> &Arc<ReadLog> {
@@ -380,6 +388,9 @@ impl Replica {
             self.store.forget_erased((!page.gap).then_some(page.events.as_slice())).await?;
             self.apply(&work, &mut followed).await?;
             followed.incomplete = false;
+            let position = followed.position;
+            self.applied
+                .send_if_modified(|applied| std::mem::replace(applied, position) != position);
             if page.events.is_empty() || followed.position >= page.head {
                 if !self.freshness.is_reachable() {
                     tracing::info!("the hub's database can be reached again");

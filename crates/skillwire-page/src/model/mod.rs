@@ -18,8 +18,8 @@ pub use self::{
         EvidenceLine, EvidenceView, FindingRow, ReachRow, ScanResult, Severity, UnseenFile,
     },
     review::{
-        ActOutcome, AnswerKind, BatchItem, BatchView, Decision, PageAct, QueueItem, QueueView,
-        RecordedDecision, ReviewView,
+        ActOutcome, AnswerKind, BatchAnswers, BatchItem, BatchView, Decision, PageAct, QueueItem,
+        QueueView, RecordedDecision, ReviewView,
     },
     site::{Section, Site, SkillKey, SkillState, Tone},
     skill::{

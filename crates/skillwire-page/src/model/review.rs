@@ -17,6 +17,10 @@ pub struct QueueView {
     pub query: CatalogueQuery,
     /// Whether several can be decided at once.
     pub has_batch: bool,
+    /// The answers that several can be given at once: yes and no.
+    pub batch: BatchAnswers,
+    /// What an empty queue says, if not the usual.
+    pub empty: Option<String>,
 }
 
 /// A skill that waits.
@@ -49,6 +53,8 @@ pub struct ReviewView {
     pub shown: String,
     /// The answers that can be given.
     pub answers: Vec<AnswerKind>,
+    /// Whether more than loading can be granted.
+    pub can_grant: bool,
     /// Whether running the skill's scripts can be granted.
     pub can_run: bool,
     /// What the reader should know before deciding, as sentences.
@@ -61,6 +67,16 @@ pub struct ReviewView {
     pub waiting: usize,
 }
 
+/// The two answers that several skills can be given at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchAnswers(pub AnswerKind, pub AnswerKind);
+
+impl Default for BatchAnswers {
+    fn default() -> Self {
+        Self(AnswerKind::Always, AnswerKind::No)
+    }
+}
+
 /// An answer to a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerKind {
@@ -70,6 +86,10 @@ pub enum AnswerKind {
     Always,
     /// Not at all.
     No,
+    /// A place approves it for its readers.
+    Approve,
+    /// A place rejects it for its readers.
+    Reject,
 }
 
 impl AnswerKind {
@@ -79,12 +99,15 @@ impl AnswerKind {
             Self::Once => "once",
             Self::Always => "always",
             Self::No => "no",
+            Self::Approve => "approve",
+            Self::Reject => "reject",
         }
     }
 
     /// Reads the word of a form.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Once, Self::Always, Self::No].into_iter().find(|answer| answer.word() == word)
+        let all = [Self::Once, Self::Always, Self::No, Self::Approve, Self::Reject];
+        all.into_iter().find(|answer| answer.word() == word)
     }
 }
 

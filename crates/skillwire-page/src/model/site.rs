@@ -44,6 +44,10 @@ pub enum Section {
     Audit,
     /// Where skills come from.
     Servers,
+    /// The namespaces of a hub.
+    Namespaces,
+    /// The tokens of a hub.
+    Tokens,
     /// How clients connect.
     Connect,
     /// What the user set.
@@ -52,7 +56,7 @@ pub enum Section {
 
 impl Section {
     /// Every section, in the order of the navigation.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Catalogue,
         Self::Review,
         Self::Approvals,
@@ -60,6 +64,8 @@ impl Section {
         Self::Runs,
         Self::Audit,
         Self::Servers,
+        Self::Namespaces,
+        Self::Tokens,
         Self::Connect,
         Self::Settings,
     ];
@@ -74,6 +80,8 @@ impl Section {
             Self::Runs => "/runs",
             Self::Audit => "/audit",
             Self::Servers => "/servers",
+            Self::Namespaces => "/namespaces",
+            Self::Tokens => "/tokens",
             Self::Connect => "/connect",
             Self::Settings => "/settings",
         }

@@ -29,7 +29,7 @@ pub(crate) fn queue(frame: &Frame, view: &QueueView, recent: &[RecordedDecision]
             (parts::search_form("/review", (None, ""), &view.filters, &chosen))
         }
         @if view.items.is_empty() {
-            p.empty { (t::QUEUE_EMPTY) }
+            p.empty { (worded(view.empty.as_deref().unwrap_or(t::QUEUE_EMPTY))) }
         } @else {
             p.found { (t::waiting(view.total)) }
             form method="post" action="/review/batch" {
@@ -40,9 +40,9 @@ pub(crate) fn queue(frame: &Frame, view: &QueueView, recent: &[RecordedDecision]
                 @if view.has_batch {
                     fieldset.batch {
                         legend { (t::WITH_SELECTED) }
-                        label.reason { span { (t::REASON) } input type="text" name="reason" maxlength="500" autocomplete="off"; }
-                        button type="submit" name="answer" value=(AnswerKind::Always.word()) { (t::REVIEW_SELECTED) }
-                        button.danger type="submit" name="answer" value=(AnswerKind::No.word()) { (t::DECLINE_SELECTED) }
+                        (reason_field())
+                        button type="submit" name="answer" value=(view.batch.0.word()) { (t::REVIEW_SELECTED) }
+                        button.danger type="submit" name="answer" value=(view.batch.1.word()) { (t::DECLINE_SELECTED) }
                     }
                 }
             }
@@ -142,12 +142,13 @@ fn decision_form(frame: &Frame, view: &ReviewView, unread: usize) -> Markup {
                 p.about { strong { (marked_line(&skill.name)) } @if unread > 0 { " " span.warning-text { (t::UNREAD_CAUTION) } } }
                 div.buttons {
                     @for answer in &view.answers {
-                        @let class = match answer { AnswerKind::Always => "primary", AnswerKind::No => "danger", AnswerKind::Once => "" };
+                        @let class = match answer { AnswerKind::Always | AnswerKind::Approve => "primary", AnswerKind::No | AnswerKind::Reject => "danger", AnswerKind::Once => "" };
                         button type="submit" name="answer" value=(answer.word()) class=[(!class.is_empty()).then_some(class)] data-key=(t::key(*answer)) { (t::answer(*answer)) }
                     }
                     @if let Some(next) = &view.next { a.button.quiet href=(addresses::review(next)) data-key="j" { (t::SKIP_SKILL) } }
                 }
             }
+            @if !view.can_grant { (reason_field()) } @else {
             details.grants {
                 summary { (t::GRANTS) " · " (t::REASON) }
                 fieldset {
@@ -159,20 +160,28 @@ fn decision_form(frame: &Frame, view: &ReviewView, unread: usize) -> Markup {
                     @if view.can_run { label.check { input type="checkbox" name="run" value="yes"; (t::GRANT_RUN) } }
                     @if skill.tools.is_empty() && !view.can_run { p { (t::NO_TOOLS) } }
                 }
-                label.reason { span { (t::REASON) } input type="text" name="reason" maxlength="500" autocomplete="off"; }
+                (reason_field())
+            }
             }
         }
+    }
+}
+
+fn reason_field() -> Markup {
+    html! {
+        label.reason { span { (t::REASON) } input type="text" name="reason" maxlength="500" autocomplete="off"; }
     }
 }
 
 /// Shows several decisions once more before they are recorded.
 pub(crate) fn batch(frame: &Frame, view: &BatchView) -> Markup {
     let usable: Vec<_> = view.items.iter().filter(|item| item.is_as_chosen).collect();
-    let class = if view.answer == AnswerKind::No { "danger" } else { "primary" };
+    let is_refusal = matches!(view.answer, AnswerKind::No | AnswerKind::Reject);
+    let class = if is_refusal { "danger" } else { "primary" };
     html! {
         p.crumbs { a href="/review" { "← " (t::CANCEL) } }
         h1 { (t::BATCH_TITLE) }
-        @if view.answer != AnswerKind::No { p.lead { (t::BATCH_GRANTS) } }
+        @if matches!(view.answer, AnswerKind::Always | AnswerKind::Once) { p.lead { (t::BATCH_GRANTS) } }
         @if view.items.is_empty() { p.empty { (t::BATCH_NONE) } }
         ol.skills {
             @for item in &view.items {

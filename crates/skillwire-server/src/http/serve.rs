@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::TokioIo,
@@ -17,7 +17,7 @@ use super::{
     body::ResponseBody,
     framing::FramingGuard,
     idle::{ConnectionActivity, TrackedBody},
-    rate::ConnectionPeer,
+    rate::{ConnectionPeer, RateRefusal},
     service::HttpService,
     stall::StallGuard,
     workers::Workers,
@@ -105,6 +105,11 @@ pub trait HttpHandler: Clone + Send + Sync + 'static {
         self.clone()
     }
 
+    /// Counts a request that this handler does not answer itself, and refuses one that comes too soon.
+    fn charge_request(&self, _headers: &HeaderMap) -> Result<(), RateRefusal> {
+        Ok(())
+    }
+
     /// Ends all streams in order, because the server stops.
     fn stop(&self);
 
@@ -119,6 +124,10 @@ impl HttpHandler for HttpService {
 
     fn of_peer(&self, peer: Arc<ConnectionPeer>) -> Self {
         Self::of_peer(self, Some(&peer))
+    }
+
+    fn charge_request(&self, headers: &HeaderMap) -> Result<(), RateRefusal> {
+        Self::charge_request(self, headers)
     }
 
     fn stop(&self) {

@@ -1,9 +1,8 @@
 //! The page of a server: its catalogue for every visitor, to read and to install from.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use serde_json::Value;
 use skillwire_catalog::{Catalog, Snapshot, ViewId};
 use skillwire_core::{ContentId, Digest, SKILL_FILE};
 use skillwire_page::{
@@ -17,8 +16,7 @@ use skillwire_page::{
 };
 use skillwire_source::{FileRecord, Skill, SkillContent};
 
-/// The longest description in a list.
-const MAX_DESCRIPTION: usize = 400;
+use super::listing::{SkillListing, description, field_rows, fields};
 
 /// A visitor, who may read what everybody may.
 #[derive(Debug, Clone, Copy)]
@@ -33,20 +31,12 @@ pub(crate) struct CatalogPage {
     name: String,
     /// The address of its endpoint, as clients write it.
     url: String,
-    #[cfg(feature = "search")]
-    index: Mutex<Option<(u64, Arc<skillwire_search::SearchIndex>)>>,
+    listing: SkillListing,
 }
 
 impl CatalogPage {
     pub(crate) fn new(catalog: Arc<Catalog>, view: ViewId, name: String, url: String) -> Self {
-        Self {
-            catalog,
-            view,
-            name,
-            url,
-            #[cfg(feature = "search")]
-            index: Mutex::default(),
-        }
+        Self { catalog, view, name, url, listing: SkillListing::default() }
     }
 
     async fn snapshot(&self) -> Filled<Arc<Snapshot>> {
@@ -57,48 +47,6 @@ impl CatalogPage {
     async fn find(&self, key: &SkillKey) -> Filled<Arc<Skill>> {
         let snapshot = self.snapshot().await?;
         snapshot.skill(key.as_str()).cloned().ok_or(PageProblem::NotFound)
-    }
-
-    /// Returns the skills of a page that have the words, and how many have them.
-    #[cfg(feature = "search")]
-    fn search(&self, snapshot: &Arc<Snapshot>, query: &CatalogueQuery) -> (Vec<Arc<Skill>>, usize) {
-        let mut kept = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        let generation = snapshot.generation();
-        let index = match &*kept {
-            Some((of, index)) if *of == generation => Arc::clone(index),
-            _ => {
-                let text = |skill: &Arc<Skill>| {
-                    let fields = fields(skill);
-                    skillwire_search::SkillText::new(skill.name(), &skill.path(), &fields)
-                };
-                let index = Arc::new(snapshot.listed().map(text).collect());
-                *kept = Some((generation, Arc::clone(&index)));
-                index
-            }
-        };
-        drop(kept);
-        let skills: Vec<&Arc<Skill>> = snapshot.listed().collect();
-        let range = query.range();
-        let hits = index.search(&query.words, range.end, |_| true);
-        let page = hits.best.into_iter().skip(range.start);
-        (
-            page.filter_map(|position| skills.get(position).map(|it| Arc::clone(it))).collect(),
-            hits.total,
-        )
-    }
-
-    #[cfg(not(feature = "search"))]
-    #[expect(clippy::unused_self, reason = "builds with `search` keep an index")]
-    fn search(&self, snapshot: &Arc<Snapshot>, query: &CatalogueQuery) -> (Vec<Arc<Skill>>, usize) {
-        let words = query.words.to_lowercase();
-        let fits = |skill: &&Arc<Skill>| {
-            let text = format!("{} {}", skill.name(), description(&fields(skill))).to_lowercase();
-            words.split_whitespace().all(|word| text.contains(word))
-        };
-        let fitting: Vec<&Arc<Skill>> = snapshot.listed().filter(fits).collect();
-        let range = query.range();
-        let page = fitting.iter().skip(range.start).take(range.len());
-        (page.map(|skill| Arc::clone(skill)).collect(), fitting.len())
     }
 
     /// How a visitor uses a skill of this server.
@@ -116,17 +64,6 @@ impl CatalogPage {
             ),
         }]
     }
-}
-
-/// The frontmatter of a skill.
-fn fields(skill: &Skill) -> serde_json::Map<String, Value> {
-    let entry: Value = serde_json::from_str(&skill.entry).unwrap_or_default();
-    entry.get("frontmatter").and_then(Value::as_object).cloned().unwrap_or_default()
-}
-
-fn description(fields: &serde_json::Map<String, Value>) -> String {
-    let text = fields.get("description").and_then(Value::as_str).unwrap_or_default();
-    text.chars().take(MAX_DESCRIPTION).collect()
 }
 
 fn state(skill: &Skill) -> SkillState {
@@ -183,13 +120,7 @@ impl PageProvider for CatalogPage {
     async fn catalogue(&self, _: &Visitor, query: &CatalogueQuery) -> Filled<CatalogueView> {
         let snapshot = self.snapshot().await?;
         let all = snapshot.listed_count();
-        let (page, total) = if query.words.trim().is_empty() {
-            let range = query.range();
-            let page = snapshot.listed().skip(range.start).take(range.len());
-            (page.cloned().collect(), all)
-        } else {
-            self.search(&snapshot, query)
-        };
+        let (page, total) = self.listing.page(&self.catalog, &snapshot, query, None);
         let rows = page.iter().map(|skill| CatalogueRow {
             key: SkillKey::new(skill.uri.as_str()),
             name: skill.name().to_owned(),
@@ -211,13 +142,7 @@ impl PageProvider for CatalogPage {
         view.description = description(&fields);
         view.origin.clone_from(&self.name);
         view.facts.push(FactRow::code("URI", skill.uri.as_str()));
-        view.frontmatter = fields
-            .iter()
-            .map(|(name, value)| match value {
-                Value::String(text) => FactRow::words(name, text),
-                other => FactRow::code(name, other.to_string()),
-            })
-            .collect();
+        view.frontmatter = field_rows(&fields);
         view.install = self.install(&skill);
         let SkillContent::Files(tree) = &skill.content else { return Ok(view) };
         let content = tree.files.iter().map(|file| (file.path.clone(), file.digest, file.size));

@@ -48,24 +48,24 @@ impl<P: PageProvider> HttpHandler for PageServer<P> {
 }
 
 /// Answers the requests of a server that may have a page beside its endpoint.
-pub(crate) struct ServiceWithPage<P: PageProvider> {
-    service: HttpService,
+pub(crate) struct ServiceWithPage<S, P: PageProvider> {
+    service: S,
     page: Option<Page<P>>,
 }
 
-impl<P: PageProvider> Clone for ServiceWithPage<P> {
+impl<S: Clone, P: PageProvider> Clone for ServiceWithPage<S, P> {
     fn clone(&self) -> Self {
         Self { service: self.service.clone(), page: self.page.clone() }
     }
 }
 
-impl<P: PageProvider> ServiceWithPage<P> {
-    pub(crate) fn new(service: HttpService, page: Option<Page<P>>) -> Self {
+impl<S, P: PageProvider> ServiceWithPage<S, P> {
+    pub(crate) fn new(service: S, page: Option<Page<P>>) -> Self {
         Self { service, page }
     }
 }
 
-impl<P: PageProvider> HttpHandler for ServiceWithPage<P> {
+impl<S: HttpHandler, P: PageProvider> HttpHandler for ServiceWithPage<S, P> {
     async fn handle(&self, request: Request<Incoming>) -> Response<ResponseBody> {
         match &self.page {
             Some(page) if Page::<P>::has(request.uri().path()) => {
@@ -79,7 +79,7 @@ impl<P: PageProvider> HttpHandler for ServiceWithPage<P> {
     }
 
     fn of_peer(&self, peer: Arc<ConnectionPeer>) -> Self {
-        Self { service: self.service.of_peer(Some(&peer)), page: self.page.clone() }
+        Self { service: self.service.of_peer(peer), page: self.page.clone() }
     }
 
     fn stop(&self) {

@@ -10,8 +10,8 @@ use skillwire_server::http::AccessRules;
 use super::{
     environment::variable,
     hub_access::AccessTable,
-    operating::{OperatingSettings, OperatingWords},
     hub_upstreams::{self, ConfiguredUpstream},
+    operating::{OperatingSettings, OperatingWords},
 };
 use crate::{args::HttpAddress, failure::Failure, regular_file};
 
@@ -85,7 +85,7 @@ pub(crate) struct HubFile {
     #[serde(default)]
     pub(crate) listen: Option<HttpAddress>,
     #[serde(default)]
-    hosts: Vec<String>,
+    pub(crate) hosts: Vec<String>,
     #[serde(default)]
     origins: Vec<String>,
     #[serde(default = "usual_name")]

@@ -2,8 +2,12 @@
 
 use std::{io::Write as _, num::NonZero, sync::Arc, time::Duration};
 
+#[cfg(feature = "page")]
+use skillwire_hub_server::HubService;
 use skillwire_hub_server::ServingOptions;
 use skillwire_hub_store::HubStore;
+#[cfg(feature = "page")]
+use skillwire_page::{Page, PageHosts, PageOptions};
 use skillwire_server::{
     Config, ServerIdentity,
     http::{self, ConnectionLimits, HttpOptions, Workers},
@@ -11,6 +15,8 @@ use skillwire_server::{
 use tokio::net::TcpListener;
 
 use super::{client::store_failure, reload::Reloaded};
+#[cfg(feature = "page")]
+use crate::page::{hub::HubPage, served::ServiceWithPage};
 use crate::{
     args::{HttpAddress, HubServeArgs, LogFormat},
     commands::{Outcome, serve::signals},
@@ -81,6 +87,8 @@ async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
         let _ = writeln!(std::io::stderr(), "listening on http://{address}/mcp");
     }
     let followed = service.clone();
+    #[cfg(feature = "page")]
+    let service = with_page(service, args, file, address);
     let follow = reloaded.follow(&followed, &mut reload);
     let run = http::run(listener, service, workers, ConnectionLimits::default(), stop.requested());
     tokio::select! {
@@ -92,6 +100,30 @@ async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
     store.close().await;
     reloaded.operating.finish();
     Ok(Exit::Ok)
+}
+
+/// Adds the page for readers who sign in.
+#[cfg(feature = "page")]
+fn with_page(
+    service: HubService,
+    args: &HubServeArgs,
+    file: &HubFile,
+    address: std::net::SocketAddr,
+) -> ServiceWithPage<HubService, HubPage> {
+    let url = file.url.clone();
+    let shown = url.clone().unwrap_or_else(|| format!("http://{address}"));
+    let shown = shown.trim_end_matches('/').to_owned();
+    // The name in the hub's own address is one of its names.
+    let named = shown.split("://").nth(1).and_then(|rest| rest.split(['/', ':']).next());
+    let hosts = file.hosts.iter().chain(&args.host).cloned();
+    let hosts = PageHosts::named(hosts.chain(named.map(str::to_owned)), false);
+    let options =
+        PageOptions::new(hosts, "skillwire-hub").url(url).takes_tokens(true).sign_in_help(format!(
+            "Sign in to read the skills of `{}` and to decide about them.",
+            file.name
+        ));
+    let provider = HubPage::new(service.readers().clone(), file.name.clone(), shown);
+    ServiceWithPage::new(service, Some(Page::new(Arc::new(provider), options)))
 }
 
 fn address(args: &HubServeArgs, file: &HubFile) -> Result<std::net::SocketAddr, Failure> {

@@ -374,6 +374,7 @@ impl HostPage {
             ],
             query: query.clone(),
             has_batch: true,
+            ..QueueView::default()
         }
     }
 }

@@ -10,6 +10,7 @@ use skillwire_trust::{Action, Decision, Event};
 
 use super::{HostPage, key_of};
 use crate::commands::host::{audit, windows};
+use crate::page::exported::exported;
 
 /// The most events that one export has.
 const MAX_EXPORTED: usize = 200_000;
@@ -149,22 +150,8 @@ impl HostPage {
             return Err(PageProblem::NotFound);
         }
         let (events, _) = self.events(section, query, MAX_EXPORTED)?;
-        let objects = events.iter().map(audit::json);
-        match format {
-            "jsonl" => Ok(objects.flat_map(|event| [event.to_string(), "\n".to_owned()]).collect()),
-            "csv" => {
-                let names =
-                    ["time", "label", "uri", "contentId", "action", "decision", "reason", "detail"];
-                let mut text = names.join(",") + "\r\n";
-                for event in objects {
-                    let cells = names.map(|name| csv_cell(event.get(name)));
-                    text.push_str(&cells.join(","));
-                    text.push_str("\r\n");
-                }
-                Ok(text)
-            }
-            _ => Err(PageProblem::NotFound),
-        }
+        let names = ["time", "label", "uri", "contentId", "action", "decision", "reason", "detail"];
+        exported(events.iter().map(audit::json), &names, format)
     }
 
     pub(super) fn context_table(&self) -> Filled<TableView> {
@@ -213,28 +200,5 @@ fn event_row(event: &Event) -> TableRow {
             Cell::Text(event.detail.clone().unwrap_or_default()),
         ],
         acts: Vec::new(),
-    }
-}
-
-/// A cell that no spreadsheet takes for a formula.
-fn csv_cell(value: Option<&serde_json::Value>) -> String {
-    let text = match value {
-        None | Some(serde_json::Value::Null) => String::new(),
-        Some(serde_json::Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    };
-    let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
-    format!("\"{guard}{}\"", text.replace('"', "\"\""))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn exported_cells_are_quoted_and_no_formulas() {
-        assert_eq!(csv_cell(Some(&"a\"b".into())), "\"a\"\"b\"");
-        assert_eq!(csv_cell(Some(&"=HYPERLINK(\"x\")".into())), "\"'=HYPERLINK(\"\"x\"\")\"");
-        assert_eq!(csv_cell(None), "\"\"");
     }
 }

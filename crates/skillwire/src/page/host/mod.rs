@@ -42,6 +42,19 @@ const MAX_INSPECTED: usize = 16 << 20;
 /// The most decisions that can be taken back.
 const MAX_UNDO: usize = 200;
 
+/// The sections of the page, in the order of its navigation.
+const SECTIONS: [Section; 9] = [
+    Section::Catalogue,
+    Section::Review,
+    Section::Approvals,
+    Section::Context,
+    Section::Runs,
+    Section::Audit,
+    Section::Servers,
+    Section::Connect,
+    Section::Settings,
+];
+
 /// The user of this machine; there is no other reader.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Owner;
@@ -269,7 +282,7 @@ impl PageProvider for HostPage {
         Site {
             name: "Skillwire".to_owned(),
             place: "on this machine".to_owned(),
-            sections: Section::ALL.to_vec(),
+            sections: SECTIONS.to_vec(),
             live: *self.live.borrow(),
             reader: None,
         }
@@ -338,7 +351,7 @@ impl PageProvider for HostPage {
         outcome
     }
 
-    fn live(&self) -> Option<watch::Receiver<LiveState>> {
+    fn live(&self, _: &Owner) -> Option<watch::Receiver<LiveState>> {
         Some(self.live.subscribe())
     }
 }

@@ -52,6 +52,7 @@ impl HostPage {
         Ok(ReviewView {
             shown: card.digest().to_string(),
             answers,
+            can_grant: true,
             can_run: can_last && cfg!(feature = "execute"),
             cautions: cautions(card, can_last),
             asked_before: asked.ok().flatten().map_or(0, |record| record.asked.len()),
@@ -111,6 +112,7 @@ impl HostPage {
             AnswerKind::Always => review.answer(Answer::Yes(grants), DecisionChannel::Page),
             AnswerKind::Once => review.answer_for_next_load(grants, DecisionChannel::Page),
             AnswerKind::No => review.answer(Answer::No, DecisionChannel::Page),
+            AnswerKind::Approve | AnswerKind::Reject => return Err(PageProblem::NotFound),
         };
         let answered = answered.because(decision.reason);
         let (recorded, undoable) = self.host.record_undoable(answered);

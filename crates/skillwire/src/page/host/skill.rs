@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use serde_json::Value;
 use skillwire_core::{Resources, SKILL_FILE, SkillResource, media_type};
 use skillwire_page::{
     FileComparer, Filled, PageProblem,
     model::{
-        ChangeKind, DiffView, FactRow, FieldChange, FileChange, FileContent, FileLines, FileRow,
-        FileView, Image, SkillAct, SkillText, SkillView, Tone,
+        ChangeKind, DiffView, FactRow, FileChange, FileContent, FileLines, FileRow, FileView,
+        Image, SkillAct, SkillText, SkillView, Tone,
     },
     text_of,
 };
@@ -18,21 +17,17 @@ use skillwire_trust::{
 };
 
 use super::{HostPage, catalogue::StandingWord, key_of, lock, refused};
-use crate::{page::scanned::SkillEvidence, refusals::argument, session::card};
-
-/// The longest value of the frontmatter that is shown whole.
-const MAX_VALUE_CHARS: usize = 4_000;
+use crate::{
+    page::{
+        listing::{field_change, field_text},
+        scanned::SkillEvidence,
+    },
+    refusals::argument,
+    session::card,
+};
 
 /// Texts that are larger are shown from their beginning.
 const MAX_TEXT_BYTES: usize = 64 << 20;
-
-fn value(value: &Value) -> String {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        other => serde_json::to_string_pretty(other).unwrap_or_default(),
-    };
-    text.chars().take(MAX_VALUE_CHARS).collect()
-}
 
 impl HostPage {
     pub(super) async fn skill_view(&self, skill: &KnownSkill) -> Filled<SkillView> {
@@ -61,7 +56,7 @@ impl HostPage {
             .frontmatter
             .fields()
             .iter()
-            .map(|(name, field)| FactRow::words(name, value(field)))
+            .map(|(name, field)| FactRow::words(name, field_text(field)))
             .collect();
         view.facts.push(FactRow::words("Origin", card::origin(&id.origin)));
         view.facts.push(FactRow::code("URI", id.uri.as_str()));
@@ -282,11 +277,7 @@ impl HostPage {
             let size = |file: Option<&SkillResource>| file.map(|file| file.size);
             files.push(FileChange { path, kind, before: size(before), after: size(after), lines });
         }
-        let fields = changes.frontmatter.iter().map(|field| FieldChange {
-            name: field.pointer.trim_start_matches('/').to_owned(),
-            before: field.before.as_ref().map(value),
-            after: field.after.as_ref().map(value),
-        });
+        let fields = changes.frontmatter.iter().map(field_change);
         Some(DiffView {
             key: key_of(listed.id()),
             name: listed.entry().frontmatter.name().to_string(),

@@ -24,7 +24,11 @@ impl HostPage {
             Section::Runs | Section::Audit => self.log_table(section, query),
             Section::Servers => Ok(self.servers()),
             Section::Settings => self.settings_table(),
-            Section::Catalogue | Section::Review | Section::Connect => Err(PageProblem::NotFound),
+            Section::Catalogue
+            | Section::Review
+            | Section::Connect
+            | Section::Namespaces
+            | Section::Tokens => Err(PageProblem::NotFound),
         }
     }
 
