@@ -73,8 +73,7 @@ async fn leaving_pin_is_an_explicit_act_on_the_command_line() {
     // A program is for the machine of the hub.
     let program = ["hub", "upstream", "add", "here", "--mode", "admit", "--", "true"];
     assert_ne!(hub.run(&program).await.code, Some(0));
-    let local =
-        ["hub", "upstream", "add", "here", "--mode", "admit", "--hub", "hub", "--", "true"];
+    let local = ["hub", "upstream", "add", "here", "--mode", "admit", "--hub", "hub", "--", "true"];
     hub.run(&local).await.assert_exit(0);
 }
 
