@@ -9,7 +9,7 @@ use skillwire_server::{
     BuildError, PathPatterns, ReadObserver, ScanRequest, Skills, VisibleSkills,
     http::{HttpService, Tokens},
 };
-use skillwire_source::Skill;
+use skillwire_source::{HeldSkills, Skill};
 use tokio::{sync::RwLock, task::JoinHandle};
 
 use super::{
@@ -18,7 +18,6 @@ use super::{
     reads::ReadLog,
     replica::ServingOptions,
     skill::{ServedAt, SkillMaker},
-    source::ChannelSource,
     verifier::{ChannelVerifier, visible},
     views::{CallerSight, CallerViews},
 };
@@ -27,7 +26,7 @@ use super::{
 pub(crate) struct ServedChannel {
     name: ChannelName,
     store: HubStore,
-    source: ChannelSource,
+    source: HeldSkills,
     pinned: PinnedVersions,
     skills: Skills,
     http: HttpService,
@@ -57,7 +56,7 @@ impl ServedChannel {
         views: &CallerViews,
         reads: &Arc<ReadLog>,
     ) -> Result<Self, BuildError> {
-        let source = ChannelSource::default();
+        let source = HeldSkills::default();
         let access = views.access.now();
         let classes =
             ChannelClasses::new(Arc::clone(&access.policy), access.most_classes, store.now());

@@ -8,7 +8,6 @@ mod pinned;
 mod reads;
 mod replica;
 mod skill;
-mod source;
 mod verifier;
 mod views;
 
