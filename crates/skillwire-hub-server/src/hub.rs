@@ -91,8 +91,9 @@ pub async fn start(
     let latest = replica.latest();
     let api = api::router(state(store, identity, Some(Arc::clone(&replica)), &options));
     let resource = options.protected(api::ROOT);
-    let service = HubService::new(Arc::clone(&replica), latest.http().clone(), api, resource);
-    let skills = latest.skills().count();
+    let service =
+        HubService::new(Arc::clone(&replica), latest.mount().http().clone(), api, resource);
+    let skills = latest.mount().skills().count();
     let reads = Arc::clone(replica.reads());
     let written = Arc::clone(&reads);
     let task = tokio::spawn(async move {
@@ -149,5 +150,9 @@ fn state(
     let authenticator =
         Authenticator::new(store.clone(), audience, private_issuers, access, resource);
     let signer = options.signer.clone();
-    Arc::new(ApiState { store, replica, authenticator, uploads: Uploads::default(), name, signer })
+    let upstreams = replica.as_ref().map(|replica| {
+        Arc::clone(replica.upstreams()) as Arc<dyn crate::upstream_status::UpstreamStatuses>
+    });
+    let uploads = Uploads::default();
+    Arc::new(ApiState { store, replica, authenticator, uploads, name, signer, upstreams })
 }

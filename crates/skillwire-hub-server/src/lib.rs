@@ -35,6 +35,7 @@ mod serving;
 mod signing;
 mod trial;
 mod upload;
+mod upstream_status;
 
 pub use self::{
     access::{AccessHandle, HubAccess},
@@ -44,4 +45,5 @@ pub use self::{
     signing::DecisionSigner,
     trial::{Explained, PolicyChange, PolicyComparison, compare, explain, named_caller},
     upload::upload_of,
+    upstream_status::{UpstreamHealth, UpstreamStatus, UpstreamStatuses},
 };

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use serde_json::{Map, Value};
-use skillwire_core::{Finding, SkillUri};
+use skillwire_core::{Digest, Finding, SkillUri};
 use skillwire_source::{
     BoxFuture, ChangeCallback, ChangeTracker, GroupKey, LookupOutcome, ScanRequest, SkillSource,
     SourceChange, SourceUnavailable,
@@ -142,12 +142,22 @@ impl SourceState {
             .into_iter()
             .map(|passed| (GroupKey(passed.skill.id().uri.file().shared()), passed))
             .collect();
-        let now = sites.iter().map(|(key, passed)| (key.clone(), passed.fingerprint)).collect();
+        let now =
+            sites.iter().map(|(key, passed)| (key.clone(), self.fingerprint(passed))).collect();
         let inspect = |key: &GroupKey| {
             let passed = sites.get(key);
             passed.map_or_else(Vec::new, |it| inspected(it.skill.id(), serve(self, it)))
         };
         self.reported.report(&now, inspect, report);
+    }
+
+    /// Changes with the skill and with what is said about it.
+    fn fingerprint(&self, passed: &PassedOnSkill) -> Digest {
+        if self.rules.notes.is_none() {
+            return passed.fingerprint;
+        }
+        let notes = Value::Object(self.rules.notes_of(&passed.skill));
+        Digest::of(format!("{} {notes}", passed.fingerprint).as_bytes())
     }
 
     /// Asks the server for a skill, and passes it on if the admission allows that. A skill that the

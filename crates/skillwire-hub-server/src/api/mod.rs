@@ -37,7 +37,10 @@ pub use self::{
     problem::{Compared, Problem},
     types::*,
 };
-use crate::{auth::Authenticator, serving::Replica, signing::DecisionSigner, upload::Uploads};
+use crate::{
+    auth::Authenticator, serving::Replica, signing::DecisionSigner, upload::Uploads,
+    upstream_status::UpstreamStatuses,
+};
 
 /// The path that all addresses of the API begin with.
 pub(crate) const ROOT: &str = "/api/v1";
@@ -51,6 +54,9 @@ pub(crate) struct ApiState {
     pub(crate) uploads: Uploads,
     pub(crate) name: String,
     pub(crate) signer: DecisionSigner,
+    /// How the upstreams of this replica are doing, if it serves clients.
+    #[expect(dead_code, reason = "the addresses about upstreams read it")]
+    pub(crate) upstreams: Option<Arc<dyn UpstreamStatuses>>,
 }
 
 impl ApiState {

@@ -7,8 +7,10 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use skillwire_hub::{ChannelName, HubChange, OutboxEvent, SkillId, Timestamp};
+use skillwire_core::SkillUri;
+use skillwire_hub::{ChannelName, HubChange, NamespaceName, OutboxEvent, SkillId, Timestamp};
 use skillwire_hub_store::{HubStore, StoreError};
+use skillwire_hub_upstreams::UpstreamOptions;
 use skillwire_server::{
     BuildError, Catalog, Config,
     http::{ENDPOINT, HttpOptions, ProtectedResource},
@@ -21,7 +23,9 @@ use crate::{access::AccessHandle, signing::DecisionSigner};
 use super::{
     channel::ServedChannel,
     freshness::Freshness,
+    mount::Mount,
     reads::{ReadLog, RecordedReads},
+    upstreams::ServedUpstreams,
     views::CallerViews,
 };
 
@@ -54,6 +58,8 @@ pub struct ServingOptions {
     pub access: AccessHandle,
     /// What the hub signs with.
     pub signer: DecisionSigner,
+    /// How upstreams are followed; without it, their skills are not served.
+    pub upstreams: Option<UpstreamOptions>,
     /// The address of the hub as clients write it, without a path.
     pub url: Option<String>,
     /// The issuers that clients are told of, by all mounts.
@@ -71,6 +77,7 @@ impl Default for ServingOptions {
             reads: RecordedReads::default(),
             access: AccessHandle::default(),
             signer: DecisionSigner::default(),
+            upstreams: None,
             url: None,
             protected: ProtectedResource::new([]),
         }
@@ -125,6 +132,13 @@ impl ServingOptions {
     #[must_use]
     pub fn signer(mut self, signer: DecisionSigner) -> Self {
         self.signer = signer;
+        self
+    }
+
+    /// Sets how upstreams are followed.
+    #[must_use]
+    pub fn upstreams(mut self, upstreams: UpstreamOptions) -> Self {
+        self.upstreams = Some(upstreams);
         self
     }
 
@@ -194,6 +208,7 @@ pub(crate) struct Replica {
     applying: Arc<RwLock<()>>,
     followed: Mutex<Followed>,
     reads: Arc<ReadLog>,
+    upstreams: Arc<ServedUpstreams>,
 }
 
 /// What the replica has applied.
@@ -219,6 +234,12 @@ struct Work {
     /// The skills to load again: in one channel, or in all of them.
     moved: BTreeMap<ChannelName, BTreeSet<SkillId>>,
     changed: BTreeSet<SkillId>,
+    /// Whether upstreams were added, changed or removed.
+    upstreams: bool,
+    /// Whether every content of upstreams has to be looked at again.
+    revoked: bool,
+    /// The skills of upstreams whose offers or decisions changed.
+    offers: BTreeMap<NamespaceName, BTreeSet<SkillUri>>,
 }
 
 impl Work {
@@ -228,9 +249,13 @@ impl Work {
             match &event.change {
                 // A new version is served only once a channel points to it. Of a content that is revoked,
                 // each version has a change of its own.
-                HubChange::VersionPublished { .. }
-                | HubChange::Decided { .. }
-                | HubChange::ContentRevoked { .. } => {}
+                HubChange::VersionPublished { .. } | HubChange::Decided { .. } => {}
+                HubChange::ContentRevoked { .. } => work.revoked = true,
+                HubChange::UpstreamChanged { .. } => work.upstreams = true,
+                HubChange::OffersChanged { upstream, skills } => {
+                    let uris = skills.iter().filter_map(|uri| SkillUri::parse(uri).ok());
+                    work.offers.entry(upstream.clone()).or_default().extend(uris);
+                }
                 HubChange::ChannelMoved { skill, channel, .. } => {
                     work.moved.entry(channel.clone()).or_default().insert(skill.clone());
                 }
@@ -264,8 +289,10 @@ impl Replica {
         let next_end = views.next_end;
         let signed = options.signer.period(SystemTime::now());
         let reads = Arc::new(ReadLog::new(store.clone(), options.reads));
+        let upstreams = ServedUpstreams::new(store.clone(), options.clone(), Arc::clone(&reads));
         let replica = Arc::new(Self {
             reads,
+            upstreams: Arc::new(upstreams),
             store,
             options,
             channels: ArcSwap::default(),
@@ -284,6 +311,8 @@ impl Replica {
         for name in names {
             replica.add_channel(&name, &views).await?;
         }
+        replica.upstreams.sync(&views, &replica.latest()).await?;
+        replica.latest().mount().refresh().await;
         replica.freshness.knew_everything(asked);
         Ok(replica)
     }
@@ -305,6 +334,10 @@ impl Replica {
 
     pub(crate) fn freshness(&self) -> &Freshness {
         &self.freshness
+    }
+
+    pub(crate) fn upstreams(&self) -> &Arc<ServedUpstreams> {
+        &self.upstreams
     }
 
     pub(crate) fn reads(&self) -> &Arc<ReadLog> {
@@ -346,7 +379,8 @@ impl Replica {
             }
             if followed.aged.elapsed() >= AGING {
                 followed.aged = asked;
-                self.channels().values().for_each(|channel| channel.grow_older());
+                let now = self.store.now();
+                self.each_mount(|mount| mount.grow_older(now));
             }
             work.callers |= ended;
             work.everything |= page.gap || followed.incomplete;
@@ -373,9 +407,7 @@ impl Replica {
         if work.callers || work.everything {
             let views = self.views().await?;
             followed.next_end = views.next_end;
-            for channel in self.channels().values() {
-                channel.replace_callers(&views);
-            }
+            self.each_mount(|mount| mount.replace_callers(&views));
         }
         if work.everything {
             let views = self.views().await?;
@@ -386,8 +418,11 @@ impl Replica {
             for channel in self.channels().values() {
                 channel.load().await?;
             }
+            self.upstreams.sync(&views, &self.latest()).await?;
+            self.latest().mount().refresh().await;
             return Ok(());
         }
+        self.apply_upstreams(work).await?;
         for name in work.moved.keys() {
             if !self.channels.load().contains_key(name) {
                 self.add_channel(name, &self.views().await?).await?;
@@ -406,10 +441,31 @@ impl Replica {
             }
             if !skills.is_empty() {
                 channel.update(skills).await?;
-                channel.refresh().await;
+                channel.mount().refresh().await;
             }
         }
         Ok(())
+    }
+
+    /// Applies what changed about upstreams and their skills.
+    async fn apply_upstreams(&self, work: &Work) -> Result<(), StartError> {
+        let latest = self.latest();
+        if work.upstreams {
+            self.upstreams.sync(&self.views().await?, &latest).await?;
+        } else {
+            self.upstreams.update(&work.offers, &latest).await?;
+        }
+        let reloaded = self.upstreams.reload(work.revoked, &latest).await?;
+        if work.upstreams || reloaded || !work.offers.is_empty() {
+            latest.mount().refresh().await;
+        }
+        Ok(())
+    }
+
+    /// Does something with the mount of each channel and each upstream.
+    fn each_mount(&self, mut action: impl FnMut(&Mount)) {
+        self.channels().values().for_each(|channel| action(channel.mount()));
+        self.upstreams.all().iter().for_each(|upstream| action(upstream.mount()));
     }
 
     /// Looks at the configuration again: issuers, groups, roles, blocked subjects and the policy. What it
@@ -420,13 +476,13 @@ impl Replica {
         followed.next_end = views.next_end;
         self.options.protected.replace_issuers(views.access.now().issuer_names());
         let _applying = self.applying.write().await;
-        for channel in self.channels().values() {
-            let (channel, views) = (Arc::clone(channel), &views);
+        let now = self.store.now();
+        self.each_mount(|mount| {
             tokio::task::block_in_place(|| {
-                channel.replace_policy(views);
-                channel.replace_callers(views);
+                mount.replace_policy(&views, now);
+                mount.replace_callers(&views);
             });
-        }
+        });
         Ok(())
     }
 
@@ -453,6 +509,7 @@ impl Replica {
             &self.options,
             views,
             &self.reads,
+            &self.upstreams,
         )?;
         channel.load().await?;
         let mut channels = Channels::clone(&self.channels.load());

@@ -1,0 +1,36 @@
+//! What is known about the upstreams that a replica follows.
+
+use skillwire_hub::{NamespaceName, Timestamp};
+
+/// Whether an upstream answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UpstreamHealth {
+    /// It was not listed yet.
+    Starting,
+    /// The last listing succeeded.
+    Answering,
+    /// The last listing failed; the hub tries again.
+    Failing,
+    /// Too many requests in a row failed, so that it is left alone for a while.
+    Paused,
+}
+
+/// What a replica knows about an upstream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpstreamStatus {
+    /// Whether it answers.
+    pub health: UpstreamHealth,
+    /// When it was last listed completely.
+    pub listed_at: Option<Timestamp>,
+    /// How many skills it listed then.
+    pub skills: usize,
+    /// Why the last listing failed.
+    pub failure: Option<String>,
+}
+
+/// Tells how upstreams of this replica are doing.
+pub trait UpstreamStatuses: Send + Sync {
+    /// Returns what is known about an upstream, if this replica follows it.
+    fn status(&self, label: &NamespaceName) -> Option<UpstreamStatus>;
+}
