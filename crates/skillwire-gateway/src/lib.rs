@@ -46,11 +46,13 @@ pub use self::bridge::{
 pub use self::{
     followed::{
         folders::FollowedFolders,
-        server::{FollowOptions, FollowedServer},
+        server::{FollowOptions, FollowedServer, ServerStanding},
         servers::{FollowedServers, StartError},
+        source::{EntryNotes, PassingRules, ServerSource},
     },
     passing_on::{
         admission::{Admission, AdmitAll},
+        entry::{NotPassedOn, passed_on_entry, text_of as entry_text},
         provenance::{GatewayId, NoRandomness},
         uri_mapping::UriMapping,
     },

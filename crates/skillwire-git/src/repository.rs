@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use skillwire_core::{RelPath, SKILL_FILE, is_ignored};
+use skillwire_core::{Digest, RelPath, SKILL_FILE, is_ignored};
 use tempfile::TempDir;
 
 use crate::{
@@ -237,6 +237,16 @@ impl GitRepository {
             }
         }
         Ok(heads)
+    }
+
+    /// Returns a digest that changes whenever a file of the skill in a folder does, without fetching any.
+    pub fn fingerprint(&self, folder: &str) -> Result<Digest, GitError> {
+        let mut text = String::new();
+        for (path, entry) in self.entries_of(folder)? {
+            let TreeEntry { kind, executable, object, .. } = entry;
+            text.push_str(&format!("{kind:?} {executable} {object} {path}\n"));
+        }
+        Ok(Digest::of(text.as_bytes()))
     }
 
     /// Returns the files of the skill in a folder that their owner may run.

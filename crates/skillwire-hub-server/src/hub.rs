@@ -94,9 +94,9 @@ pub async fn start(
     let readers = HubReaders::new(store.clone(), Arc::clone(&replica), options.access.clone(), url);
     let api = api::router(state(store, identity, Some(Arc::clone(&replica)), &options));
     let resource = options.protected(api::ROOT);
-    let http = latest.http().clone();
+    let http = latest.mount().http().clone();
     let service = HubService::new(Arc::clone(&replica), http, api, resource, readers);
-    let skills = latest.skills().count();
+    let skills = latest.mount().skills().count();
     let reads = Arc::clone(replica.reads());
     let written = Arc::clone(&reads);
     let task = tokio::spawn(async move {
@@ -153,7 +153,9 @@ fn state(
     let authenticator =
         Authenticator::new(store.clone(), audience, private_issuers, access, resource);
     let signer = options.signer.clone();
+    let upstreams = replica.as_ref().map(|replica| {
+        Arc::clone(replica.upstreams()) as Arc<dyn crate::upstream_status::UpstreamStatuses>
+    });
     let uploads = Uploads::default();
-    let upstreams = None;
     Arc::new(ApiState { store, replica, authenticator, uploads, name, signer, upstreams })
 }

@@ -130,7 +130,7 @@ impl HubReaders {
     pub async fn catalogue(&self, caller: &Caller) -> Result<(Arc<Catalog>, ViewId), StoreError> {
         let sight = self.sight(caller).await?;
         let latest = self.replica.latest();
-        let catalog = Arc::clone(latest.skills().engine().catalog());
+        let catalog = Arc::clone(latest.mount().skills().engine().catalog());
         if sight == CallerSight::Everything {
             return Ok((catalog, ViewId::EVERYTHING));
         }
@@ -138,7 +138,7 @@ impl HubReaders {
         let known = views.iter().position(|(of, view)| *of == sight && catalog.has_view(*view));
         let view = match known {
             Some(at) => views.remove(at).1,
-            None => catalog.restrict(latest.visible(&sight)),
+            None => catalog.restrict(latest.mount().visible(&sight)),
         };
         // The view that was unused longest is given up.
         views.push((sight, view));

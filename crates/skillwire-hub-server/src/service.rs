@@ -26,6 +26,9 @@ const PROTECTED: &str = "/.well-known/oauth-protected-resource";
 /// The path of the channels that clients name.
 const CHANNELS: &str = "/mcp/c/";
 
+/// The path of the addresses of single upstreams.
+const UPSTREAMS: &str = "/mcp/u/";
+
 /// Answers the requests of a hub's listener; clones share everything.
 #[derive(Clone)]
 pub struct HubService {
@@ -72,11 +75,19 @@ impl HubService {
         if path.starts_with(api::ROOT) {
             return self.latest.describe(&self.api_resource, request);
         }
-        let channel = path.strip_prefix(CHANNELS).and_then(|name| self.replica.channel(name));
-        match channel {
-            Some(channel) => channel.http().protected_resource(request),
+        match self.mount(path) {
+            Some(http) => http.protected_resource(request),
             None => self.latest.protected_resource(request),
         }
+    }
+
+    /// The service of a channel or an upstream, by the path of its address.
+    fn mount(&self, path: &str) -> Option<HttpService> {
+        if let Some(name) = path.strip_prefix(CHANNELS) {
+            return Some(self.replica.channel(name)?.mount().http().clone());
+        }
+        let label = path.strip_prefix(UPSTREAMS)?;
+        Some(self.replica.upstreams().get(label)?.mount().http().clone())
     }
 
     async fn mcp(&self, request: Request<Incoming>) -> Response<ResponseBody> {
@@ -84,13 +95,9 @@ impl HubService {
         if path == ENDPOINT {
             return self.latest.endpoint(request).await;
         }
-        let channel = path.strip_prefix(CHANNELS).and_then(|name| self.replica.channel(name));
-        match channel {
-            Some(channel) => {
-                let service = channel.http().of_peer(self.peer.as_ref());
-                service.endpoint(request).await
-            }
-            None => plain(StatusCode::NOT_FOUND, "There is no such channel.\n"),
+        match self.mount(path) {
+            Some(http) => http.of_peer(self.peer.as_ref()).endpoint(request).await,
+            None => plain(StatusCode::NOT_FOUND, "There is no such channel or upstream.\n"),
         }
     }
 
@@ -173,7 +180,10 @@ impl HttpHandler for HubService {
 
     fn stop(&self) {
         for channel in self.replica.channels().values() {
-            channel.http().stop();
+            channel.mount().http().stop();
+        }
+        for upstream in self.replica.upstreams().all() {
+            upstream.mount().http().stop();
         }
     }
 

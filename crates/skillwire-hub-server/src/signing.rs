@@ -44,6 +44,8 @@ pub(crate) struct Admitted {
     /// The rule that admitted it, in words.
     pub(crate) policy: String,
     pub(crate) at: Timestamp,
+    /// When the decision ends, if it does by itself.
+    pub(crate) until: Option<Timestamp>,
     pub(crate) provenance: BTreeMap<String, String>,
 }
 
@@ -97,14 +99,16 @@ impl DecisionSigner {
         if signing.keys.is_empty() {
             return None;
         }
-        let Admitted { content, skills, policy, at, provenance } = admitted;
-        let end = (self.period(now) + 2) * self.half().as_secs();
+        let Admitted { content, skills, policy, at, until, provenance } = admitted;
+        let end = UNIX_EPOCH + Duration::from_secs((self.period(now) + 2) * self.half().as_secs());
+        let until =
+            until.map(|at| UNIX_EPOCH + Duration::from_millis(at.as_millis().unsigned_abs()));
         let decision = ContentDecision {
             content,
             skills,
             policy,
             decided_at: UNIX_EPOCH + Duration::from_millis(at.as_millis().unsigned_abs()),
-            expires: UNIX_EPOCH + Duration::from_secs(end),
+            expires: until.map_or(end, |until| until.min(end)),
             provenance,
         };
         let keys: Vec<&SigningKey> = signing.keys.iter().collect();
@@ -127,6 +131,7 @@ mod tests {
             skills: vec![SkillUri::parse("skill://acme/refunds/SKILL.md").unwrap()],
             policy: "published".into(),
             at: Timestamp::from_millis(1_000),
+            until: None,
             provenance: BTreeMap::new(),
         }
     }

@@ -173,7 +173,8 @@ impl HubStore {
     /// Compares a listing of an upstream with what the hub knows. Returns the skills whose content the hub
     /// has to fetch, because it does not keep it.
     ///
-    /// Skills that a complete listing leaves out are no longer offered.
+    /// Skills that a complete listing leaves out are no longer offered, and neither is content in whose place
+    /// the upstream lists other content, even while the hub cannot fetch that.
     #[tracing::instrument(skip_all, fields(%label, skills = listed.len()))]
     pub async fn compare_listing(
         &self,
@@ -188,7 +189,12 @@ impl HubStore {
             match known.get(uri) {
                 Some(skill) if skill.offered == Some(*content) => {}
                 Some(skill) if skill.kept.contains(content) => changed.push(uri.clone()),
-                _ => drop(missing.insert(uri.clone())),
+                known => {
+                    if known.is_some_and(|skill| skill.offered.is_some()) {
+                        changed.push(uri.clone());
+                    }
+                    missing.insert(uri.clone());
+                }
             }
         }
         let gone = known.iter().filter(|(uri, skill)| {
@@ -206,10 +212,9 @@ impl HubStore {
                 let id = UpstreamSkillId::new(label.clone(), uri.clone());
                 let skill = load_upstream_skill(tx.tx(), &id).await?;
                 let steps = match listed.get(uri) {
-                    // Another replica may have dropped it in between; then it is fetched next time.
                     Some(content) if skill.kept.contains(content) => skill.offer(*content),
-                    Some(_) => Vec::new(),
-                    None => skill.withdraw(),
+                    // It has to be fetched first.
+                    Some(_) | None => skill.withdraw(),
                 };
                 apply_changes(&mut tx, &id, &steps, None).await?;
             }

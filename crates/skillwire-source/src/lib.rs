@@ -31,6 +31,7 @@ mod directory;
 mod embedded;
 mod file_store;
 mod generated;
+mod held;
 mod inventory;
 mod location;
 mod lookup;
@@ -66,6 +67,7 @@ pub use crate::{
         GenerateError, GeneratedFiles, GeneratedSource, RemoteChild, RemoteGenerator,
         SkillGenerator, inspect_generated,
     },
+    held::HeldSkills,
     inventory::{ScanResults, SkillInventory, scan_all, scan_each, servable, shared_name_finding},
     lookup::{CachePolicy, LookupOutcome, SkillLookup, SkillLookups},
     memory::{FilesClash, MemorySource, inspect_files},

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use bytes::Bytes;
+use serde_json::Map;
 use skillwire_core::{Digest, Finding, RelPath, Scheme, SkillUri};
 use skillwire_host::Host;
 use skillwire_source::{
@@ -131,7 +132,7 @@ impl FoldersInner {
         };
         let made = mapping.map(|mapping| {
             let content = SkillContent::Files(files(listed, Arc::new(store))?);
-            skill(listed, content, mapping, &self.gateway)
+            skill(listed, content, mapping, &self.gateway, &Map::new())
         });
         made.map_or_else(Vec::new, |made| inspected(id, made))
     }

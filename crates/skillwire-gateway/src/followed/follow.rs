@@ -101,7 +101,9 @@ impl Follower {
     /// Lists the server, and returns how long to wait before the next listing.
     async fn list(&mut self) -> Duration {
         let options = &self.shared.options;
-        match self.shared.relay.list().await {
+        let listing = self.shared.relay.list().await;
+        self.shared.note_outcome(&listing);
+        match listing {
             Ok(fresh) => {
                 self.retry = options.first_retry;
                 let lifetime = fresh.lifetime.unwrap_or(options.min_pause);
@@ -137,6 +139,7 @@ impl Follower {
             skills.list(fresh, lifetime);
             recovered
         };
+        *shared.listed_at.lock() = Some(std::time::SystemTime::now());
         if recovered {
             tracing::info!("`{label}` can be listed again.");
         }

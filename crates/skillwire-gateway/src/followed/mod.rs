@@ -5,7 +5,9 @@ pub(crate) mod server;
 pub(crate) mod server_state;
 pub(crate) mod servers;
 pub(crate) mod skills;
+pub(crate) mod source;
 
 mod added;
+mod breaker;
 mod follow;
 mod signal;

@@ -1,23 +1,26 @@
 //! One server as a source of skills.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
-use skillwire_core::{Finding, Scheme, SkillUri};
+use skillwire_core::{Finding, Scheme, SkillResource, SkillUri};
 use skillwire_host::Relay;
 use skillwire_source::{
-    BoxFuture, CachePolicy, ChangeCallback, GroupKey, LookupOutcome, ScanRequest, SkillSource,
-    SourceChange, SourceUnavailable,
+    BoxFuture, CachePolicy, ChangeCallback, LookupOutcome, ScanRequest, SkillSource, SourceChange,
+    SourceUnavailable,
 };
-use skillwire_trust::ServerLabel;
 #[cfg(feature = "bridge")]
-use skillwire_trust::{KnownSkill, ListedSkill};
-use tokio::{task::AbortHandle, time::Instant};
+use skillwire_trust::KnownSkill;
+use skillwire_trust::{ListedSkill, Origin, Refusal, ServerLabel, VerifiedFile};
+use tokio::{sync::watch, task::AbortHandle, time::Instant};
 
 use crate::{
     followed::follow,
     followed::server_state::{Freshness, ServerState},
     followed::servers::ServerStart,
-    followed::skills::PassedOnSkill,
+    followed::source::{PassingRules, ServerSource},
     passing_on::uri_mapping::UriMapping,
 };
 
@@ -37,6 +40,11 @@ pub struct FollowOptions {
     pub max_retry: Duration,
     /// How long an unlisted skill stays known after a client asked for it by name.
     pub named_for: Duration,
+    /// The most requests of clients that the server gets at the same time.
+    pub concurrency: usize,
+    /// How many requests in a row fail before the server is left alone, and for how long; none if it is
+    /// always asked.
+    pub breaker: Option<(u32, Duration)>,
 }
 
 impl Default for FollowOptions {
@@ -48,6 +56,8 @@ impl Default for FollowOptions {
             first_retry: Duration::from_secs(1),
             max_retry: Duration::from_mins(1),
             named_for: Duration::from_mins(10),
+            concurrency: 16,
+            breaker: None,
         }
     }
 }
@@ -76,6 +86,34 @@ impl FollowOptions {
     pub fn named_for(self, named_for: Duration) -> Self {
         Self { named_for, ..self }
     }
+
+    /// Sets the most requests of clients that the server gets at the same time.
+    #[must_use]
+    pub fn concurrency(self, concurrency: usize) -> Self {
+        Self { concurrency, ..self }
+    }
+
+    /// Leaves the server alone for `pause` after so many failures in a row.
+    #[must_use]
+    pub fn breaker(self, failures: u32, pause: Duration) -> Self {
+        Self { breaker: Some((failures, pause)), ..self }
+    }
+}
+
+/// How a server is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerStanding {
+    /// When it was last listed.
+    pub listed_at: Option<SystemTime>,
+    /// Whether that listing came to its end.
+    pub is_complete: bool,
+    /// How many skills it has that can be passed on.
+    pub skills: usize,
+    /// Why the last listing failed, if it did.
+    pub failure: Option<String>,
+    /// Whether it is left alone now, because too many requests in a row failed.
+    pub is_paused: bool,
 }
 
 /// One server whose skills are passed on; clones share one state and one task.
@@ -86,6 +124,7 @@ impl FollowOptions {
 pub struct FollowedServer {
     shared: Arc<ServerState>,
     following: Arc<FollowTask>,
+    source: ServerSource,
 }
 
 /// Ends the task that follows a server when the last clone of the server is dropped.
@@ -103,7 +142,11 @@ impl FollowedServer {
     pub(crate) fn start(relay: Relay, start: &ServerStart) -> Self {
         let shared = Arc::new(ServerState::new(relay, start));
         let task = start.runtime.spawn(follow::follow(Arc::clone(&shared)));
-        Self { shared, following: Arc::new(FollowTask(task.abort_handle())) }
+        let origin = Origin::Server(shared.relay.label().clone());
+        let uris = UriMapping::new(start.options.scheme.clone(), origin);
+        let rules = PassingRules::new(uris, Arc::clone(&start.admission));
+        let source = ServerSource::new(&shared, rules);
+        Self { shared, following: Arc::new(FollowTask(task.abort_handle())), source }
     }
 
     /// Returns the label that the user gave to the server.
@@ -113,7 +156,7 @@ impl FollowedServer {
 
     /// Returns the mapping between the server's own URIs and those that clients of the gateway see.
     pub fn uris(&self) -> &UriMapping {
-        &self.shared.uris
+        self.source.uris()
     }
 
     /// Waits until the first listing of the server has ended, with or without success.
@@ -130,14 +173,13 @@ impl FollowedServer {
 
     /// Has the source scanned again, because the admission decides differently now.
     pub fn reconsider(&self) {
-        self.shared.signal.mark();
-        self.shared.signal.wake();
+        self.source.reconsider();
     }
 
     /// Has the source scanned if the server's skills changed since the last scan.
     #[cfg(feature = "bridge")]
     pub(crate) fn wake(&self) {
-        self.shared.signal.wake();
+        self.shared.wake();
     }
 
     /// Returns the reason why the last listing failed, if it did.
@@ -183,9 +225,44 @@ impl FollowedServer {
 
     /// Asks the server for a skill by the server's own URI of it.
     pub fn find(&self, uri: SkillUri) -> BoxFuture<LookupOutcome> {
-        let shared = Arc::clone(&self.shared);
-        let asked = self.shared.runtime.spawn(async move { shared.find(&uri).await });
-        Box::pin(async move { asked.await.unwrap_or(LookupOutcome::Failed) })
+        self.source.find(uri)
+    }
+
+    /// Returns the skills as the source of another catalogue, under rules of its own.
+    pub fn source(&self, rules: PassingRules) -> ServerSource {
+        ServerSource::new(&self.shared, rules)
+    }
+
+    /// Returns every skill that the server lists and that can be passed on.
+    pub fn listed(&self) -> Vec<ListedSkill> {
+        self.shared.skills().listed().cloned().collect()
+    }
+
+    /// Returns when the server was last listed, whether that listing was complete, and whether the server is
+    /// left alone now because it failed too often.
+    pub fn standing(&self) -> ServerStanding {
+        let skills = self.shared.skills();
+        ServerStanding {
+            listed_at: *self.shared.listed_at.lock(),
+            is_complete: skills.is_complete(),
+            skills: skills.listed().count(),
+            failure: skills.failure().map(str::to_owned),
+            is_paused: self.shared.breaker.is_paused(),
+        }
+    }
+
+    /// Returns a counter of changes, for a caller that waits for the next one.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.shared.changes.subscribe()
+    }
+
+    /// Reads a listed file and verifies its size and digest, within the limits of requests of clients.
+    pub async fn read(
+        &self,
+        skill: &ListedSkill,
+        file: &SkillResource,
+    ) -> Result<VerifiedFile, Refusal> {
+        self.shared.asked(self.shared.relay.read(skill, file)).await
     }
 }
 
@@ -195,38 +272,10 @@ impl SkillSource for FollowedServer {
         look: &ScanRequest,
         report: &mut (dyn FnMut(SourceChange) + Send),
     ) -> Result<Vec<Finding>, SourceUnavailable> {
-        let shared = &self.shared;
-        // The mark is cleared before the skills are read. A change in between then marks the source
-        // again; in the other order, its mark would be cleared without the change being reported.
-        let is_marked = shared.signal.take();
-        if is_marked || look.forces_pathless_read() {
-            self.report(report);
-        }
-        match self.failure() {
-            None => Ok(Vec::new()),
-            Some(reason) => {
-                let origin = format!("The server `{}`", self.label());
-                Err(SourceUnavailable::new(origin, reason))
-            }
-        }
+        self.source.scan(look, report)
     }
 
     fn on_change(&self, callback: ChangeCallback) {
-        self.shared.signal.on_change(callback);
-    }
-}
-
-impl FollowedServer {
-    /// Reports every skill that differs from what was reported before.
-    fn report(&self, report: &mut (dyn FnMut(SourceChange) + Send)) {
-        let shared = &self.shared;
-        let passed = shared.skills().passed_on(&*shared.admission);
-        let sites: BTreeMap<GroupKey, PassedOnSkill> = passed
-            .into_iter()
-            .map(|passed| (GroupKey(passed.skill.id().uri.file().shared()), passed))
-            .collect();
-        let now = sites.iter().map(|(key, passed)| (key.clone(), passed.fingerprint)).collect();
-        let inspect = |key: &GroupKey| sites.get(key).map_or_else(Vec::new, |p| shared.inspect(p));
-        shared.reported.report(&now, inspect, report);
+        self.source.on_change(callback);
     }
 }

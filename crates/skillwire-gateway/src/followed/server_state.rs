@@ -1,12 +1,15 @@
 //! The state that a followed server's source, its files and the task that follows it share.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, Weak},
+    time::SystemTime,
+};
 
 use parking_lot::{Mutex, MutexGuard};
-use skillwire_core::SkillUri;
 use skillwire_host::Relay;
-use skillwire_source::{ChangeTracker, ContentOwner, InspectedSkill, LookupOutcome};
-use skillwire_trust::{ListedSkill, Origin, Reason, Refusal, RefusalClass};
+use skillwire_source::ContentOwner;
+use skillwire_trust::{ListedSkill, Reason, Refusal, RefusalClass};
 use tokio::{
     runtime::Handle,
     sync::{Notify, Semaphore, watch},
@@ -14,24 +17,14 @@ use tokio::{
 };
 
 use crate::{
-    followed::server::FollowOptions,
-    followed::servers::ServerStart,
-    followed::signal::ChangeSignal,
-    followed::skills::{FollowedSkills, PassedOnSkill},
-    passing_on::admission::Admission,
-    passing_on::provenance::GatewayId,
-    passing_on::skill::{inspected, serve},
-    passing_on::uri_mapping::UriMapping,
+    followed::breaker::CircuitBreaker, followed::server::FollowOptions,
+    followed::servers::ServerStart, followed::skills::FollowedSkills,
+    followed::source::SourceState, passing_on::provenance::GatewayId,
 };
-
-/// The most requests for files and entries that one server gets at the same time.
-const MAX_REQUESTS: usize = 16;
 
 /// The state that a followed server's source, its files and the task that follows it share.
 pub(crate) struct ServerState {
     pub(crate) relay: Relay,
-    pub(crate) uris: UriMapping,
-    pub(crate) admission: Arc<dyn Admission>,
     pub(crate) gateway: GatewayId,
     pub(crate) options: FollowOptions,
     pub(crate) owner: ContentOwner,
@@ -45,13 +38,17 @@ pub(crate) struct ServerState {
     pub(crate) relist: Notify,
     /// Whether the first attempt to list the server has ended, with or without success.
     pub(crate) tried: watch::Sender<bool>,
-    /// The skills that the last scan reported, by fingerprint.
-    pub(crate) reported: ChangeTracker,
+    /// When the server was last listed completely.
+    pub(crate) listed_at: Mutex<Option<SystemTime>>,
+    pub(crate) breaker: CircuitBreaker,
     skills: Mutex<FollowedSkills>,
     /// A copy of the two facts about `skills` that every response needs. Admission runs under the
     /// lock of `skills` and may take a while; with this copy, responses do not wait for that lock.
     freshness: Mutex<Freshness>,
-    pub(crate) signal: ChangeSignal,
+    /// The sources that report the skills, one for each catalogue.
+    sources: Mutex<Vec<Weak<SourceState>>>,
+    /// Counts changes, for programs that wait for one.
+    pub(crate) changes: watch::Sender<u64>,
     /// Notified of every change. Without a listener, a change has the source scanned at once.
     listener: Option<Arc<Notify>>,
 }
@@ -71,27 +68,26 @@ impl fmt::Debug for ServerState {
 
 impl ServerState {
     pub(crate) fn new(relay: Relay, start: &ServerStart) -> Self {
-        let origin = Origin::Server(relay.label().clone());
         Self {
-            uris: UriMapping::new(start.options.scheme.clone(), origin),
             relay,
-            admission: Arc::clone(&start.admission),
             gateway: start.gateway.clone(),
             options: start.options.clone(),
             owner: ContentOwner::unique(),
             runtime: start.runtime.clone(),
-            permits: Semaphore::new(MAX_REQUESTS),
+            permits: Semaphore::new(start.options.concurrency),
+            breaker: CircuitBreaker::new(start.options.breaker),
+            listed_at: Mutex::default(),
             relist: Notify::new(),
             tried: watch::Sender::new(false),
             skills: Mutex::default(),
             freshness: Mutex::default(),
-            reported: ChangeTracker::default(),
-            signal: ChangeSignal::default(),
+            sources: Mutex::default(),
+            changes: watch::Sender::new(0),
             listener: start.listener.clone(),
         }
     }
 
-    /// Runs a request for a client, once the server has fewer than [`MAX_REQUESTS`] of them.
+    /// Runs a request for a client, once the server has few enough of them.
     ///
     /// Waiting and request together have one deadline. Otherwise requests to a hanging server would
     /// wait for each other, each as long as one answer may take.
@@ -103,9 +99,39 @@ impl ServerState {
             let _permit = self.permits.acquire().await;
             request.await
         };
-        timeout(self.relay.answer_time(), permitted)
+        if self.breaker.is_paused() {
+            let refusal = Refusal::new(Reason::ServerUnreachable).about(self.relay.label());
+            return Err(refusal.actual("too many failures in a row, so that it is left alone"));
+        }
+        let answer = timeout(self.relay.answer_time(), permitted)
             .await
-            .unwrap_or_else(|_| Err(Refusal::new(Reason::ServerTimeout).about(self.relay.label())))
+            .unwrap_or_else(|_| Err(Refusal::new(Reason::ServerTimeout).about(self.relay.label())));
+        self.note_outcome(&answer);
+        answer
+    }
+
+    /// Notes whether a request failed because of the server.
+    pub(crate) fn note_outcome<T>(&self, answer: &Result<T, Refusal>) {
+        match answer {
+            Err(refusal) if refusal.class() == RefusalClass::Unreachable => self.breaker.failed(),
+            _ => self.breaker.succeeded(),
+        }
+    }
+
+    /// Has a source hear of changes for as long as it exists.
+    pub(crate) fn add_source(&self, source: &Arc<SourceState>) {
+        let mut sources = self.sources.lock();
+        sources.retain(|known| known.strong_count() > 0);
+        sources.push(Arc::downgrade(source));
+    }
+
+    fn sources(&self) -> Vec<Arc<SourceState>> {
+        self.sources.lock().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Has the sources scanned that have something to report.
+    pub(crate) fn wake(&self) {
+        self.sources().iter().for_each(|source| source.signal.wake());
     }
 
     pub(crate) fn skills(&self) -> MutexGuard<'_, FollowedSkills> {
@@ -130,37 +156,12 @@ impl ServerState {
             Freshness { stale_at: skills.stale_at(), private: skills.is_private() }
         };
         *self.freshness.lock() = freshness;
-        self.signal.mark();
+        self.sources().iter().for_each(|source| source.signal.mark());
         match &self.listener {
             Some(listener) => listener.notify_one(),
-            None => self.signal.wake(),
+            None => self.wake(),
         }
-    }
-
-    /// Asks the server for a skill, and passes it on if the admission allows that. A skill that the
-    /// admission denies is reported as not found, so that a client cannot learn that it exists.
-    pub(crate) async fn find(&self, uri: &SkillUri) -> LookupOutcome {
-        match self.asked(self.relay.get(uri)).await {
-            Ok(entry) => {
-                let lifetime = entry.lifetime.unwrap_or(self.options.min_pause);
-                let known = {
-                    let mut skills = self.skills();
-                    skills.name(entry.listed, lifetime, self.options.named_for);
-                    skills.passes_on(uri, &*self.admission)
-                };
-                self.announce();
-                if known { LookupOutcome::Found } else { LookupOutcome::NotFound }
-            }
-            Err(refusal) => {
-                tracing::info!("{refusal}");
-                match refusal.class() {
-                    RefusalClass::NotFound
-                    | RefusalClass::Verification
-                    | RefusalClass::Declined => LookupOutcome::NotFound,
-                    _ => LookupOutcome::Failed,
-                }
-            }
-        }
+        self.changes.send_modify(|count| *count += 1);
     }
 
     /// Replaces an entry after a file did not match it, by the newer entry that the host then got.
@@ -177,10 +178,5 @@ impl ServerState {
             None => return,
         }
         self.announce();
-    }
-
-    /// Makes the report that a scan returns for one skill.
-    pub(crate) fn inspect(self: &Arc<Self>, passed: &PassedOnSkill) -> Vec<InspectedSkill> {
-        inspected(passed.skill.id(), serve(self, passed))
     }
 }

@@ -14,7 +14,7 @@ use crate::{
         added::AddedServers,
         server::{FollowOptions, FollowedServer},
     },
-    passing_on::admission::Admission,
+    passing_on::admission::{Admission, AdmitAll},
     passing_on::provenance::{GatewayId, NoRandomness},
 };
 
@@ -47,6 +47,29 @@ pub(crate) struct ServerStart {
 impl fmt::Debug for ServerStart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerStart").field("gateway", &self.gateway).finish_non_exhaustive()
+    }
+}
+
+impl FollowedServer {
+    /// Begins to follow one server of a host. It has no source yet that a catalogue uses; see
+    /// [`FollowedServer::source`].
+    #[tracing::instrument(skip_all, fields(%label))]
+    pub fn follow(
+        host: &Host,
+        label: &ServerLabel,
+        options: &FollowOptions,
+        runtime: &Handle,
+        gateway: &GatewayId,
+    ) -> Result<Self, Refusal> {
+        let start = ServerStart {
+            host: host.clone(),
+            admission: Arc::new(AdmitAll),
+            options: options.clone(),
+            runtime: runtime.clone(),
+            listener: None,
+            gateway: gateway.clone(),
+        };
+        start.follow(label)
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct FollowedSkills {
     stale_at: Option<Instant>,
     /// Whether only this user may reuse the listing.
     private: bool,
+    /// Whether the listing came to its end.
+    complete: bool,
     /// Why the last listing failed, if it did.
     failure: Option<String>,
 }
@@ -90,6 +92,7 @@ impl FollowedSkills {
         self.revisions.retain(|uri, _| known(uri));
         self.stale_at = Some(now + lifetime);
         self.private = fresh.listing.private;
+        self.complete = fresh.listing.truncated.is_none();
         self.failure = None;
     }
 
@@ -212,6 +215,16 @@ impl FollowedSkills {
 
     pub(crate) fn is_private(&self) -> bool {
         self.private
+    }
+
+    /// Whether the last listing came to its end.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// The listed skills that can be passed on.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = &ListedSkill> {
+        self.listed.values().filter_map(|listed| listed.passed_on.as_ref())
     }
 
     pub(crate) fn failure(&self) -> Option<&str> {

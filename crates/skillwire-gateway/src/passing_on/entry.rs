@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
+use serde_json::{Map, Value, value::RawValue};
 use skillwire_core::ResourceUri;
 use skillwire_trust::{ListedSkill, Origin};
 
@@ -14,7 +14,8 @@ use crate::{
 
 /// The reason why an entry is not passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NotPassedOn {
+#[non_exhaustive]
+pub enum NotPassedOn {
     /// The gateway cannot rewrite its URIs without changing something else that it says.
     #[error("it has a member twice, or a URI that cannot be rewritten")]
     Unreadable,
@@ -23,14 +24,17 @@ pub(crate) enum NotPassedOn {
     Circle,
 }
 
-/// Writes the entry that is passed on, with a note on where it came from.
-pub(crate) fn passed_on(
-    listed: &ListedSkill,
+/// Writes the entry that is passed on, with a note on where it came from and what else the gateway says
+/// about the skill in `_meta`.
+///
+/// What the origin wrote there under the same names is replaced, so that no origin speaks for the gateway.
+pub fn passed_on_entry(
+    text: &str,
     mapping: &UriMapping,
     instance: &GatewayId,
+    notes: &Map<String, Value>,
 ) -> Result<String, NotPassedOn> {
-    let text = text_of(listed);
-    let RawObject(members) = object(&text).ok_or(NotPassedOn::Unreadable)?;
+    let RawObject(members) = object(text).ok_or(NotPassedOn::Unreadable)?;
     let mut entry = ObjectText::new();
     let mut noted = false;
     for (name, value) in members {
@@ -38,7 +42,7 @@ pub(crate) fn passed_on(
             "uri" => entry.member(&name, &rewritten(value, mapping)?),
             "resources" => entry.member(&name, &resources(value, mapping)?),
             "_meta" => {
-                entry.member(&name, &annotated(value, mapping.origin(), instance)?);
+                entry.member(&name, &annotated(value, mapping.origin(), instance, notes)?);
                 noted = true;
             }
             _ => entry.member(&name, &compact(value)),
@@ -47,6 +51,7 @@ pub(crate) fn passed_on(
     if !noted {
         let mut meta = ObjectText::new();
         meta.member(PROVENANCE, &note(&Provenance::default(), mapping.origin(), instance)?);
+        add_notes(&mut meta, notes);
         entry.member("_meta", &meta.finish());
     }
     Ok(entry.finish())
@@ -54,7 +59,7 @@ pub(crate) fn passed_on(
 
 /// The text of an entry: as its server wrote it if the host kept that, otherwise written anew from
 /// the members that the host understood.
-pub(crate) fn text_of(listed: &ListedSkill) -> Cow<'_, str> {
+pub fn text_of(listed: &ListedSkill) -> Cow<'_, str> {
     let understood = || {
         let entry = serde_json::to_string(&**listed.entry()).unwrap_or_default();
         match (listed.meta(), entry.strip_suffix('}')) {
@@ -98,6 +103,7 @@ fn annotated(
     meta: &RawValue,
     origin: &Origin,
     instance: &GatewayId,
+    notes: &Map<String, Value>,
 ) -> Result<String, NotPassedOn> {
     // Only an object has room for a note; anything else is passed on as it is.
     let Some(RawObject(members)) = object(meta.get()) else { return Ok(compact(meta)) };
@@ -107,12 +113,19 @@ fn annotated(
         if name == PROVENANCE {
             let before = serde_json::from_str(value.get()).map_err(|_| NotPassedOn::Unreadable)?;
             hops = Provenance::read(&before);
-        } else {
+        } else if !notes.contains_key(&name) {
             annotated.member(&name, &compact(value));
         }
     }
     annotated.member(PROVENANCE, &note(&hops, origin, instance)?);
+    add_notes(&mut annotated, notes);
     Ok(annotated.finish())
+}
+
+fn add_notes(meta: &mut ObjectText, notes: &Map<String, Value>) {
+    for (name, value) in notes {
+        meta.member(name, &value.to_string());
+    }
 }
 
 fn note(hops: &Provenance, origin: &Origin, instance: &GatewayId) -> Result<String, NotPassedOn> {

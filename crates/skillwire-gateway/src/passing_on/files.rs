@@ -15,7 +15,7 @@ use skillwire_source::{
 use skillwire_trust::{ListedSkill, Reason, Refusal};
 use tokio::task::JoinHandle;
 
-use crate::followed::server_state::ServerState;
+use crate::followed::source::SourceState;
 
 /// The error for a caller that reads without waiting, although the file has to be fetched.
 const NOT_LOCAL: &str = "the file has to be fetched from its server";
@@ -26,13 +26,13 @@ const NOT_THERE: [Reason; 2] = [Reason::FileMissing, Reason::FileNotListed];
 /// The listed files of one skill.
 #[derive(Debug)]
 pub(crate) struct ServerFiles {
-    shared: Arc<ServerState>,
+    source: Arc<SourceState>,
     listed: ListedSkill,
 }
 
 impl ServerFiles {
-    pub(crate) fn new(shared: Arc<ServerState>, listed: ListedSkill) -> Self {
-        Self { shared, listed }
+    pub(crate) fn new(source: Arc<SourceState>, listed: ListedSkill) -> Self {
+        Self { source, listed }
     }
 }
 
@@ -49,7 +49,7 @@ impl FileStore for ServerFiles {
     }
 
     fn is_withdrawn(&self) -> bool {
-        !self.shared.admission.still_admits(&self.listed)
+        !self.source.rules.admission.still_admits(&self.listed)
     }
 
     fn remote(&self) -> Option<&dyn RemoteFiles> {
@@ -62,11 +62,14 @@ impl RemoteFiles for ServerFiles {
         let Some(file) = resource(&self.listed, path).cloned() else {
             return Box::pin(async { Err(FileStoreError::Changed) });
         };
-        let (shared, listed) = (Arc::clone(&self.shared), self.listed.clone());
-        let request = self.shared.runtime.spawn(async move {
+        let (source, listed) = (Arc::clone(&self.source), self.listed.clone());
+        let request = self.source.shared.runtime.spawn(async move {
+            let shared = &source.shared;
             let read = shared.asked(shared.relay.read(&listed, &file)).await;
             match read {
-                Ok(_) if !shared.admission.still_admits(&listed) => Err(FileStoreError::Changed),
+                Ok(_) if !source.rules.admission.still_admits(&listed) => {
+                    Err(FileStoreError::Changed)
+                }
                 Ok(verified) => Ok(verified.bytes().clone()),
                 Err(refusal) if is_about_content(&refusal) => {
                     tracing::info!("{refusal}");
@@ -82,20 +85,20 @@ impl RemoteFiles for ServerFiles {
     }
 
     fn owner(&self) -> ContentOwner {
-        self.shared.owner
+        self.source.shared.owner
     }
 }
 
 /// The files of one skill whose server lists no digests.
 #[derive(Debug)]
 pub(crate) struct ServerGenerator {
-    shared: Arc<ServerState>,
+    source: Arc<SourceState>,
     listed: ListedSkill,
 }
 
 impl ServerGenerator {
-    pub(crate) fn new(shared: Arc<ServerState>, listed: ListedSkill) -> Self {
-        Self { shared, listed }
+    pub(crate) fn new(source: Arc<SourceState>, listed: ListedSkill) -> Self {
+        Self { source, listed }
     }
 }
 
@@ -115,14 +118,15 @@ impl SkillGenerator for ServerGenerator {
 
 impl RemoteGenerator for ServerGenerator {
     fn fetch(&self, path: &RelPath) -> BoxFuture<Result<Option<Bytes>, GenerateError>> {
-        if !self.shared.admission.admits_file(&self.listed, path) {
+        if !self.source.rules.admission.admits_file(&self.listed, path) {
             return Box::pin(async { Ok(None) });
         }
-        let (shared, listed) = (Arc::clone(&self.shared), self.listed.clone());
+        let (source, listed) = (Arc::clone(&self.source), self.listed.clone());
         let uri = listed.id().uri.root().child(path);
-        let request = self.shared.runtime.spawn(async move {
+        let request = self.source.shared.runtime.spawn(async move {
+            let shared = &source.shared;
             let read = async {
-                if shared.admission.holds_to_approval() {
+                if source.rules.admission.holds_to_approval() {
                     shared.relay.read_approved(&listed, &uri).await
                 } else {
                     shared.relay.read_dynamic(&listed, &uri).await
@@ -150,19 +154,20 @@ impl RemoteGenerator for ServerGenerator {
         &self,
         directory: &str,
     ) -> BoxFuture<Result<Option<Vec<RemoteChild>>, GenerateError>> {
-        let (shared, listed) = (Arc::clone(&self.shared), self.listed.clone());
+        let (source, listed) = (Arc::clone(&self.source), self.listed.clone());
         let root = listed.id().uri.root();
         let uri = match RelPath::parse(directory) {
             Ok(path) => root.child(&path),
             Err(_) => root.clone(),
         };
-        let request = self.shared.runtime.spawn(async move {
+        let request = self.source.shared.runtime.spawn(async move {
+            let shared = &source.shared;
             let children = shared.asked(shared.relay.children(&listed, &uri)).await;
             let children = children.map_err(GenerateError::new)?;
             let listed_children = children.map(|children| {
                 let children = children.into_iter().filter_map(|child| {
                     let path = listed.id().uri.below(&child.uri)?;
-                    let admitted = shared.admission.admits_file(&listed, &path);
+                    let admitted = source.rules.admission.admits_file(&listed, &path);
                     admitted.then_some(RemoteChild { path, is_directory: child.is_directory })
                 });
                 children.collect()

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
 use skillwire_core::{Resources, media_type};
 use skillwire_source::{FileRecord, FileStore, FileTree, InspectedSkill, Skill, SkillContent};
 use skillwire_trust::{ListedSkill, SkillId};
 
 use crate::{
-    followed::server_state::ServerState,
     followed::skills::PassedOnSkill,
-    passing_on::entry::{NotPassedOn, passed_on},
+    followed::source::SourceState,
+    passing_on::entry::{NotPassedOn, passed_on_entry, text_of},
     passing_on::files::{ServerFiles, ServerGenerator},
     passing_on::provenance::GatewayId,
     passing_on::uri_mapping::UriMapping,
@@ -17,21 +18,22 @@ use crate::{
 
 /// Makes the served skill of a server's skill, without fetching any of its files.
 pub(crate) fn serve(
-    shared: &Arc<ServerState>,
+    source: &Arc<SourceState>,
     passed: &PassedOnSkill,
 ) -> Result<Skill, NotPassedOn> {
     let listed = &passed.skill.clone().passed_on();
     let content = match &listed.entry().resources {
         Resources::Dynamic => {
-            let generator = ServerGenerator::new(Arc::clone(shared), passed.skill.clone());
+            let generator = ServerGenerator::new(Arc::clone(source), passed.skill.clone());
             SkillContent::Generated(Arc::new(generator))
         }
         Resources::Listed(_) => {
-            let store = ServerFiles::new(Arc::clone(shared), listed.clone());
+            let store = ServerFiles::new(Arc::clone(source), listed.clone());
             SkillContent::Files(files(listed, Arc::new(store))?)
         }
     };
-    let skill = skill(listed, content, &shared.uris, &shared.gateway)?;
+    let notes = source.rules.notes_of(listed);
+    let skill = skill(listed, content, &source.rules.uris, &source.shared.gateway, &notes)?;
     Ok(Skill { listed: passed.is_listed, ..skill })
 }
 
@@ -62,9 +64,10 @@ pub(crate) fn skill(
     content: SkillContent,
     mapping: &UriMapping,
     instance: &GatewayId,
+    notes: &Map<String, Value>,
 ) -> Result<Skill, NotPassedOn> {
     let uri = mapping.passed_on_skill(&listed.id().uri).ok_or(NotPassedOn::Unreadable)?;
-    let entry = passed_on(listed, mapping, instance)?;
+    let entry = passed_on_entry(&text_of(listed), mapping, instance, notes)?;
     Ok(Skill { uri, entry: entry.into(), content, listed: true })
 }
 

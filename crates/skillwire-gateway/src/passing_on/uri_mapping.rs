@@ -16,14 +16,20 @@ const SCHEME_MARK: char = '+';
 /// may have the name of a folder's origin, so two origins never share a URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriMapping {
-    scheme: Scheme,
+    /// The scheme of the URIs that name the origin; none if URIs stay as they are.
+    scheme: Option<Scheme>,
     origin: Origin,
 }
 
 impl UriMapping {
     /// Creates the mapping from the URIs of `origin` to URIs of `scheme`.
     pub fn new(scheme: Scheme, origin: Origin) -> Self {
-        Self { scheme, origin }
+        Self { scheme: Some(scheme), origin }
+    }
+
+    /// Creates the mapping that leaves every URI as it is, for clients that see this origin alone.
+    pub fn unchanged(origin: Origin) -> Self {
+        Self { scheme: None, origin }
     }
 
     /// Returns the origin, whose label is the first segment of every URI that is passed on.
@@ -43,6 +49,7 @@ impl UriMapping {
     ///
     /// There always is one, since every segment of one URI can be a segment of another.
     pub fn passed_on(&self, uri: &ResourceUri) -> Option<ResourceUri> {
+        let Some(scheme) = &self.scheme else { return Some(uri.clone()) };
         let segments = uri.segments();
         let mark = format!("{SCHEME_MARK}{}", uri.scheme());
         let needs_mark = uri.scheme() != self.ordinary() || is_marked(&segments);
@@ -50,14 +57,15 @@ impl UriMapping {
             .into_iter()
             .chain(needs_mark.then_some(mark.as_str()))
             .chain(segments.iter().map(String::as_str));
-        ResourceUri::from_segments(&self.scheme, whole).ok()
+        ResourceUri::from_segments(scheme, whole).ok()
     }
 
     /// Returns the origin's own URI of a resource that a client asked for, if it is of this origin.
     pub fn own(&self, uri: &ResourceUri) -> Option<ResourceUri> {
+        let Some(scheme) = &self.scheme else { return Some(uri.clone()) };
         let segments = uri.segments();
         let (label, rest) = segments.split_first()?;
-        if uri.scheme() != self.scheme.as_str() || label != self.origin.label() {
+        if uri.scheme() != scheme.as_str() || label != self.origin.label() {
             return None;
         }
         let (scheme, rest) = match rest.first()?.strip_prefix(SCHEME_MARK) {

@@ -58,7 +58,7 @@ pub(crate) struct ApiState {
     pub(crate) uploads: Uploads,
     pub(crate) name: String,
     pub(crate) signer: DecisionSigner,
-    /// How upstreams are doing, if this process follows them.
+    /// How the upstreams of this replica are doing, if it serves clients.
     pub(crate) upstreams: Option<Arc<dyn UpstreamStatuses>>,
 }
 

@@ -5,46 +5,33 @@ use std::{collections::BTreeSet, sync::Arc};
 use parking_lot::Mutex;
 use skillwire_hub::{ChannelName, PageRequest, SkillId};
 use skillwire_hub_store::{HubStore, ServedVersion, StoreError};
-use skillwire_server::{
-    BuildError, PathPatterns, ReadObserver, ScanRequest, Skills, VisibleSkills,
-    http::{HttpService, Tokens},
-};
-use skillwire_source::Skill;
-use tokio::{sync::RwLock, task::JoinHandle};
+use skillwire_hub_upstreams::MountKind;
+use skillwire_server::{BuildError, Skills};
+use skillwire_source::{HeldSkills, Skill, SkillLookup, SkillLookups};
+use tokio::sync::RwLock;
 
 use super::{
-    classes::ChannelClasses,
+    mount::{self, Mount, MountOffers},
     pinned::PinnedVersions,
     reads::ReadLog,
     replica::ServingOptions,
     skill::{ServedAt, SkillMaker},
-    source::ChannelSource,
-    verifier::{ChannelVerifier, visible},
-    views::{CallerSight, CallerViews},
+    upstreams::{AggregateSources, ServedUpstreams},
+    views::CallerViews,
 };
 
 /// A channel that clients reach.
 pub(crate) struct ServedChannel {
     name: ChannelName,
     store: HubStore,
-    source: ChannelSource,
+    source: HeldSkills,
     pinned: PinnedVersions,
-    skills: Skills,
-    http: HttpService,
+    mount: Mount,
+    /// Where skills of upstreams are shown, if this is the channel that shows them.
+    aggregate: Option<AggregateSources>,
     /// The skills that the source has.
     held: Mutex<BTreeSet<SkillId>>,
-    /// What callers without a token see.
-    public: Mutex<VisibleSkills>,
-    classes: ChannelClasses,
-    verifier: Arc<ChannelVerifier>,
     maker: SkillMaker,
-    following: JoinHandle<()>,
-}
-
-impl Drop for ServedChannel {
-    fn drop(&mut self) {
-        self.following.abort();
-    }
 }
 
 impl ServedChannel {
@@ -56,66 +43,41 @@ impl ServedChannel {
         options: &ServingOptions,
         views: &CallerViews,
         reads: &Arc<ReadLog>,
+        upstreams: &ServedUpstreams,
     ) -> Result<Self, BuildError> {
-        let source = ChannelSource::default();
-        let access = views.access.now();
-        let classes =
-            ChannelClasses::new(Arc::clone(&access.policy), access.most_classes, store.now());
+        let source = HeldSkills::default();
+        let classes = mount::classes(views, store.now(), None);
         let maker = SkillMaker::new(store.clone(), classes.clone(), options);
         let pinned = PinnedVersions::new(maker.clone(), Arc::clone(applying));
-        let verifier = Arc::new(ChannelVerifier::new(classes.clone(), views));
-        let public = seen(&classes, &views.public);
         let mut builder = Skills::builder()
             .config(options.config.clone())
             .metrics(options.metrics_of(&name))
             .source(source.clone())
-            .source(pinned.source())
-            .lookup(Arc::new(pinned.clone()))
-            .tokens(tokens(&classes, views))
-            .verifier(Arc::clone(&verifier) as Arc<dyn skillwire_server::http::VerifyToken>)
-            .public(public.clone());
-        if !reads.is_off() {
-            builder = builder.reads(Arc::clone(reads) as Arc<dyn ReadObserver>);
+            .source(pinned.source());
+        let mut lookups: Vec<Arc<dyn SkillLookup>> = vec![Arc::new(pinned.clone())];
+        let aggregate = (name == ChannelName::latest() && options.upstreams.is_some())
+            .then(|| AggregateSources::new(classes.clone()));
+        if let Some(aggregate) = &aggregate {
+            builder = builder.source(aggregate.stored.clone()).source(aggregate.live.clone());
+            lookups.push(upstreams.lookup(MountKind::Aggregate, None));
         }
-        if let Some(make) = &options.offers {
-            let make = Arc::clone(make);
-            builder = builder.offers_from(move |catalog| make(catalog));
-        }
-        let skills = builder.prepare()?;
-        let http = skills.http_service(options.http_of(&name));
-        let follower = Arc::clone(skills.follower());
-        // The replica refreshes by itself; this task notices versions that clients ask for by number.
-        let following = tokio::spawn(async move {
-            follower.follow(async || std::future::pending().await).await;
-        });
-        let (held, public) = (Mutex::default(), Mutex::new(public));
-        Ok(Self {
-            name,
-            store,
-            source,
-            pinned,
-            skills,
-            http,
-            held,
-            public,
-            classes,
-            verifier,
-            maker,
-            following,
-        })
+        let builder = builder.lookup(Arc::new(SkillLookups(lookups)));
+        let offers = options
+            .offers
+            .clone()
+            .map(|make| -> MountOffers { Box::new(move |catalog| make(catalog)) });
+        let mount = Mount::start(builder, options.http_of(&name), classes, views, reads, offers)?;
+        let held = Mutex::default();
+        Ok(Self { name, store, source, pinned, mount, aggregate, held, maker })
     }
 
-    pub(crate) fn http(&self) -> &HttpService {
-        &self.http
+    pub(crate) fn mount(&self) -> &Mount {
+        &self.mount
     }
 
-    pub(crate) fn skills(&self) -> &Skills {
-        &self.skills
-    }
-
-    /// The skills that callers with some sight see.
-    pub(crate) fn visible(&self, sight: &CallerSight) -> VisibleSkills {
-        seen(&self.classes, sight)
+    /// Where skills of upstreams are shown, if this is the channel that shows them.
+    pub(crate) fn aggregate(&self) -> Option<&AggregateSources> {
+        self.aggregate.as_ref()
     }
 
     /// Loads everything that the channel serves, in place of what it has.
@@ -135,9 +97,9 @@ impl ServedChannel {
             }
         }
         let before = std::mem::replace(&mut *self.held.lock(), found.clone());
-        before.difference(&found).for_each(|id| self.classes.forget_named(id));
+        before.difference(&found).for_each(|id| self.mount.classes().forget_named(id));
         self.source.set(before.difference(&found).map(|id| (id.to_string(), None)));
-        self.refresh().await;
+        self.mount.refresh().await;
         Ok(())
     }
 
@@ -154,7 +116,7 @@ impl ServedChannel {
                 None => self.held.lock().remove(id),
             };
             if skill.is_none() {
-                self.classes.forget_named(id);
+                self.mount.classes().forget_named(id);
             }
             self.source.set([(id.to_string(), skill)]);
         }
@@ -166,62 +128,7 @@ impl ServedChannel {
         self.pinned.forget(skill);
     }
 
-    /// Shows clients what was loaded.
-    pub(crate) async fn refresh(&self) {
-        // A scan of no paths asks every source that has no files for its news.
-        if let Err(error) = self.skills.follower().look(ScanRequest::paths([])).await {
-            tracing::error!(%error, "showing new versions broke");
-        }
-    }
-
-    /// Admits these callers, and no others.
-    pub(crate) fn replace_callers(&self, views: &CallerViews) {
-        self.verifier.update(views);
-        self.skills.replace_tokens(tokens(&self.classes, views));
-        self.skills.recheck_verified(|name| visible(&self.classes, &views.verified(name)?));
-        let now = seen(&self.classes, &views.public);
-        let mut public = self.public.lock();
-        if *public != now {
-            *public = now.clone();
-            self.skills.replace_public(now);
-        }
-    }
-
-    /// Decides by the policy of now who sees what, and shows it at once.
-    pub(crate) fn replace_policy(&self, views: &CallerViews) {
-        let access = views.access.now();
-        self.classes.replace_policy(
-            Arc::clone(&access.policy),
-            access.most_classes,
-            self.store.now(),
-        );
-        self.skills.engine().catalog().refilter();
-    }
-
-    /// Lets skills grow older, where a policy asks for their age.
-    pub(crate) fn grow_older(&self) {
-        if self.classes.grow_older(self.store.now()) {
-            self.skills.engine().catalog().refilter();
-        }
-    }
-
     fn made(&self, served: &ServedVersion) -> Option<Arc<Skill>> {
         self.maker.make(served, ServedAt::Channel)
     }
-}
-
-/// The tokens of a channel's callers.
-fn tokens(classes: &ChannelClasses, views: &CallerViews) -> Tokens {
-    let token = |(name, digest, sight): &(String, _, CallerSight)| {
-        (name.clone(), *digest, seen(classes, sight))
-    };
-    Tokens::from_digests(views.tokens.iter().map(token))
-}
-
-/// The skills that a caller sees: none, if there are too many classes of callers.
-fn seen(classes: &ChannelClasses, sight: &CallerSight) -> VisibleSkills {
-    visible(classes, sight).unwrap_or_else(|| {
-        tracing::error!("a caller sees nothing, as there are too many classes of callers");
-        VisibleSkills::Matching(PathPatterns::default())
-    })
 }

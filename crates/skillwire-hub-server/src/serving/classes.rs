@@ -38,6 +38,8 @@ pub(crate) struct ChannelClasses(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     state: RwLock<State>,
+    /// The namespace of every skill here; none if the first segment of its URI is its namespace.
+    namespace: Option<NamespaceName>,
     /// The filter of each class, for as long as a view uses it.
     classes: Mutex<BTreeMap<CallerClass, Weak<ClassFilter>>>,
 }
@@ -64,7 +66,12 @@ impl State {
 }
 
 impl ChannelClasses {
-    pub(crate) fn new(policy: SharedPolicy, most_classes: usize, now: Timestamp) -> Self {
+    pub(crate) fn new(
+        policy: SharedPolicy,
+        most_classes: usize,
+        now: Timestamp,
+        namespace: Option<NamespaceName>,
+    ) -> Self {
         let state = State {
             policy,
             most_classes,
@@ -73,7 +80,8 @@ impl ChannelClasses {
             skills: HashMap::new(),
             kinds: HashMap::new(),
         };
-        Self(Arc::new(Shared { state: RwLock::new(state), classes: Mutex::default() }))
+        let (state, classes) = (RwLock::new(state), Mutex::default());
+        Self(Arc::new(Shared { state, namespace, classes }))
     }
 
     /// Notes what is known about a skill, before it is put into the catalogue.
@@ -87,6 +95,14 @@ impl ChannelClasses {
     pub(crate) fn forget_named(&self, skill: &SkillId) {
         let uri = format!("skill://{skill}/SKILL.md");
         self.0.state.write().skills.remove(uri.as_str());
+    }
+
+    /// Forgets a skill, if what is known about it is as the caller thinks.
+    pub(crate) fn forget_if(&self, uri: &SkillUri, is_meant: impl FnOnce(&KnownSkill) -> bool) {
+        let mut state = self.0.state.write();
+        if state.skills.get(uri.as_str()).is_some_and(|(known, _)| is_meant(known)) {
+            state.skills.remove(uri.as_str());
+        }
     }
 
     /// Decides by another policy from now on. The caller then has the catalogue ask the filters again.
@@ -163,7 +179,11 @@ struct ClassFilter {
 impl SkillFilter for ClassFilter {
     fn shows(&self, uri: &SkillUri) -> bool {
         let state = self.shared.state.read();
-        let namespace = uri.root().segments().first().and_then(|it| NamespaceName::parse(it).ok());
+        let of_uri = || {
+            let segments = uri.root().segments();
+            segments.first().and_then(|first| NamespaceName::parse(first).ok())
+        };
+        let namespace = self.shared.namespace.clone().or_else(of_uri);
         let Some(namespace) = namespace else { return false };
         if !self.class.covers(&namespace) {
             return false;

@@ -1,35 +1,41 @@
-//! The files of a version, read from the hub's store when a client asks for them.
+//! The files of a version or of approved content, read from the hub's store when a client asks for them.
 
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use skillwire_core::{ContentId, Digest, RelPath};
 use skillwire_hub::VersionRef;
-use skillwire_hub_store::{HubStore, ServedVersion, StoreError};
+use skillwire_hub_store::{HubStore, OfferRecord, ServedVersion, StoreError};
 use skillwire_source::{BoxFuture, ContentOwner, FileStore, FileStoreError, RemoteFiles};
 
 /// The owner of all bytes of hubs in this process. One hub has one store, in which a digest names the same
 /// bytes for every namespace, so answers to one may be cached for another.
 static OWNER: LazyLock<ContentOwner> = LazyLock::new(ContentOwner::unique);
 
-/// Reads the files of one version.
+/// Reads the files of one version, or of content of an upstream.
 #[derive(Clone)]
-pub(crate) struct VersionFiles {
+pub(crate) struct StoredFiles {
     store: HubStore,
-    version: VersionRef,
+    /// What the audit log calls it.
+    name: Box<str>,
     content: ContentId,
     files: Arc<[(RelPath, Digest)]>,
 }
 
-impl VersionFiles {
+impl StoredFiles {
     pub(crate) fn new(store: HubStore, served: &ServedVersion) -> Self {
         let version = VersionRef::new(served.id.clone(), served.version.clone());
         let files = served.files.iter().map(|file| (file.path.clone(), file.digest)).collect();
-        Self { store, version, content: served.content, files }
+        Self { store, name: version.to_string().into(), content: served.content, files }
     }
 
-    pub(crate) fn version(&self) -> &VersionRef {
-        &self.version
+    pub(crate) fn of_offer(store: HubStore, offer: &OfferRecord) -> Self {
+        let files = offer.files.iter().map(|file| (file.path.clone(), file.digest)).collect();
+        Self { store, name: offer.skill.to_string().into(), content: offer.content, files }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     pub(crate) fn content(&self) -> ContentId {
@@ -41,13 +47,13 @@ impl VersionFiles {
     }
 }
 
-impl std::fmt::Debug for VersionFiles {
+impl std::fmt::Debug for StoredFiles {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("VersionFiles").field("files", &self.files.len()).finish_non_exhaustive()
+        f.debug_struct("StoredFiles").field("files", &self.files.len()).finish_non_exhaustive()
     }
 }
 
-impl FileStore for VersionFiles {
+impl FileStore for StoredFiles {
     fn read(&self, _: &RelPath, _: u64) -> Result<Bytes, FileStoreError> {
         // Callers of a store with remote access use that instead.
         Err(FileStoreError::failed("the bytes are in the store of the hub"))
@@ -64,7 +70,7 @@ impl FileStore for VersionFiles {
     }
 }
 
-impl RemoteFiles for VersionFiles {
+impl RemoteFiles for StoredFiles {
     fn fetch(&self, path: &RelPath, size: u64) -> BoxFuture<Result<Bytes, FileStoreError>> {
         let found = self.digest(path);
         let store = self.store.clone();

@@ -4,11 +4,14 @@ mod channel;
 mod classes;
 mod files;
 mod freshness;
+mod live_sources;
+mod mount;
+mod offers;
 mod pinned;
 mod reads;
 mod replica;
 mod skill;
-mod source;
+mod upstreams;
 mod verifier;
 mod views;
 

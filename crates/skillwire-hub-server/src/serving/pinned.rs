@@ -8,13 +8,10 @@ use std::{
 use parking_lot::Mutex;
 use skillwire_core::{ResourceUri, Scheme, SkillName, SkillPath, SkillUri};
 use skillwire_hub::{NamespaceName, SkillId, VersionRef, parse_version};
-use skillwire_source::{BoxFuture, LookupOutcome, SkillLookup, path_of};
+use skillwire_source::{BoxFuture, HeldSkills, LookupOutcome, SkillLookup, path_of};
 use tokio::sync::RwLock;
 
-use super::{
-    skill::{PINNED, ServedAt, SkillMaker},
-    source::ChannelSource,
-};
+use super::skill::{PINNED, ServedAt, SkillMaker};
 
 /// The most versions that are kept; the one that was asked for first makes room.
 const MOST_KEPT: usize = 1_000;
@@ -28,7 +25,7 @@ pub(crate) struct PinnedVersions(Arc<Inner>);
 
 struct Inner {
     maker: SkillMaker,
-    source: ChannelSource,
+    source: HeldSkills,
     kept: Mutex<Kept>,
     /// Held while a version is looked up and taken in, and exclusively while changes are applied.
     /// Otherwise a version that is revoked between the two would be taken in after it was taken out.
@@ -43,12 +40,12 @@ struct Kept {
 
 impl PinnedVersions {
     pub(crate) fn new(maker: SkillMaker, applying: Arc<RwLock<()>>) -> Self {
-        let (source, kept) = (ChannelSource::default(), Mutex::default());
+        let (source, kept) = (HeldSkills::default(), Mutex::default());
         Self(Arc::new(Inner { maker, source, kept, applying }))
     }
 
     /// The source that reports the versions that were looked up.
-    pub(crate) fn source(&self) -> ChannelSource {
+    pub(crate) fn source(&self) -> HeldSkills {
         self.0.source.clone()
     }
 

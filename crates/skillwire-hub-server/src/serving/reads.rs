@@ -19,7 +19,7 @@ use skillwire_hub_store::{HubStore, ReadRecord, StoreError};
 use skillwire_server::{Caller, ReadObserver};
 use skillwire_source::{Skill, SkillContent};
 
-use super::files::VersionFiles;
+use super::files::StoredFiles;
 
 /// How long a read waits in memory, at most, while the database answers. A killed process loses these.
 const FLUSH_EVERY: Duration = Duration::from_millis(900);
@@ -250,8 +250,8 @@ fn describe(source: &ReadSource, waiting: &Waiting) -> Option<(String, ContentId
     let skill = waiting.skill_of(source)?;
     let SkillContent::Files(tree) = &skill.content else { return None };
     let store: &dyn Any = &*tree.store;
-    if let Some(files) = store.downcast_ref::<VersionFiles>() {
-        return Some((files.version().to_string(), files.content()));
+    if let Some(files) = store.downcast_ref::<StoredFiles>() {
+        return Some((files.name().to_owned(), files.content()));
     }
     Some((skill.uri.to_string(), skill.content_id()?))
 }

@@ -7,8 +7,10 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use skillwire_hub::{ChannelName, HubChange, OutboxEvent, SkillId, Timestamp};
+use skillwire_core::SkillUri;
+use skillwire_hub::{ChannelName, HubChange, NamespaceName, OutboxEvent, SkillId, Timestamp};
 use skillwire_hub_store::{HubStore, StoreError};
+use skillwire_hub_upstreams::UpstreamOptions;
 use skillwire_server::{
     BuildError, Catalog, Config, Metrics,
     http::{ENDPOINT, HttpOptions, ProtectedResource},
@@ -21,7 +23,9 @@ use crate::{access::AccessHandle, signing::DecisionSigner};
 use super::{
     channel::ServedChannel,
     freshness::Freshness,
+    mount::Mount,
     reads::{ReadLog, RecordedReads, subject_of},
+    upstreams::ServedUpstreams,
     views::CallerViews,
 };
 
@@ -54,6 +58,8 @@ pub struct ServingOptions {
     pub access: AccessHandle,
     /// What the hub signs with.
     pub signer: DecisionSigner,
+    /// How upstreams are followed; without it, their skills are not served.
+    pub upstreams: Option<UpstreamOptions>,
     /// The address of the hub as clients write it, without a path.
     pub url: Option<String>,
     /// The metrics of the hub; each mount has its own among them.
@@ -73,6 +79,7 @@ impl Default for ServingOptions {
             reads: RecordedReads::default(),
             access: AccessHandle::default(),
             signer: DecisionSigner::default(),
+            upstreams: None,
             url: None,
             metrics: Arc::default(),
             protected: ProtectedResource::new([]),
@@ -130,6 +137,13 @@ impl ServingOptions {
     #[must_use]
     pub fn signer(mut self, signer: DecisionSigner) -> Self {
         self.signer = signer;
+        self
+    }
+
+    /// Sets how upstreams are followed.
+    #[must_use]
+    pub fn upstreams(mut self, upstreams: UpstreamOptions) -> Self {
+        self.upstreams = Some(upstreams);
         self
     }
 
@@ -217,6 +231,7 @@ pub(crate) struct Replica {
     reads: Arc<ReadLog>,
     /// Tells the number of the last applied change.
     applied: watch::Sender<u64>,
+    upstreams: Arc<ServedUpstreams>,
 }
 
 /// What the replica has applied.
@@ -242,6 +257,12 @@ struct Work {
     /// The skills to load again: in one channel, or in all of them.
     moved: BTreeMap<ChannelName, BTreeSet<SkillId>>,
     changed: BTreeSet<SkillId>,
+    /// Whether upstreams were added, changed or removed.
+    upstreams: bool,
+    /// Whether every content of upstreams has to be looked at again.
+    revoked: bool,
+    /// The skills of upstreams whose offers or decisions changed.
+    offers: BTreeMap<NamespaceName, BTreeSet<SkillUri>>,
 }
 
 impl Work {
@@ -251,9 +272,13 @@ impl Work {
             match &event.change {
                 // A new version is served only once a channel points to it. Of a content that is revoked,
                 // each version has a change of its own.
-                HubChange::VersionPublished { .. }
-                | HubChange::Decided { .. }
-                | HubChange::ContentRevoked { .. } => {}
+                HubChange::VersionPublished { .. } | HubChange::Decided { .. } => {}
+                HubChange::ContentRevoked { .. } => work.revoked = true,
+                HubChange::UpstreamChanged { .. } => work.upstreams = true,
+                HubChange::OffersChanged { upstream, skills } => {
+                    let uris = skills.iter().filter_map(|uri| SkillUri::parse(uri).ok());
+                    work.offers.entry(upstream.clone()).or_default().extend(uris);
+                }
                 HubChange::ChannelMoved { skill, channel, .. } => {
                     work.moved.entry(channel.clone()).or_default().insert(skill.clone());
                 }
@@ -287,9 +312,11 @@ impl Replica {
         let next_end = views.next_end;
         let signed = options.signer.period(SystemTime::now());
         let reads = Arc::new(ReadLog::new(store.clone(), options.reads));
+        let upstreams = ServedUpstreams::new(store.clone(), options.clone(), Arc::clone(&reads));
         let replica = Arc::new(Self {
             reads,
             applied: watch::Sender::new(position),
+            upstreams: Arc::new(upstreams),
             store,
             options,
             channels: ArcSwap::default(),
@@ -308,6 +335,8 @@ impl Replica {
         for name in names {
             replica.add_channel(&name, &views).await?;
         }
+        replica.upstreams.sync(&views, &replica.latest()).await?;
+        replica.latest().mount().refresh().await;
         replica.freshness.knew_everything(asked);
         Ok(replica)
     }
@@ -334,6 +363,10 @@ impl Replica {
     /// Follows the number of the last change that was applied.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.applied.subscribe()
+    }
+
+    pub(crate) fn upstreams(&self) -> &Arc<ServedUpstreams> {
+        &self.upstreams
     }
 
     pub(crate) fn reads(&self) -> &Arc<ReadLog> {
@@ -375,7 +408,8 @@ impl Replica {
             }
             if followed.aged.elapsed() >= AGING {
                 followed.aged = asked;
-                self.channels().values().for_each(|channel| channel.grow_older());
+                let now = self.store.now();
+                self.each_mount(|mount| mount.grow_older(now));
             }
             work.callers |= ended;
             work.everything |= page.gap || followed.incomplete;
@@ -405,9 +439,7 @@ impl Replica {
         if work.callers || work.everything {
             let views = self.views().await?;
             followed.next_end = views.next_end;
-            for channel in self.channels().values() {
-                channel.replace_callers(&views);
-            }
+            self.each_mount(|mount| mount.replace_callers(&views));
         }
         if work.everything {
             let views = self.views().await?;
@@ -418,8 +450,11 @@ impl Replica {
             for channel in self.channels().values() {
                 channel.load().await?;
             }
+            self.upstreams.sync(&views, &self.latest()).await?;
+            self.latest().mount().refresh().await;
             return Ok(());
         }
+        self.apply_upstreams(work).await?;
         for name in work.moved.keys() {
             if !self.channels.load().contains_key(name) {
                 self.add_channel(name, &self.views().await?).await?;
@@ -438,10 +473,31 @@ impl Replica {
             }
             if !skills.is_empty() {
                 channel.update(skills).await?;
-                channel.refresh().await;
+                channel.mount().refresh().await;
             }
         }
         Ok(())
+    }
+
+    /// Applies what changed about upstreams and their skills.
+    async fn apply_upstreams(&self, work: &Work) -> Result<(), StartError> {
+        let latest = self.latest();
+        if work.upstreams {
+            self.upstreams.sync(&self.views().await?, &latest).await?;
+        } else {
+            self.upstreams.update(&work.offers, &latest).await?;
+        }
+        let reloaded = self.upstreams.reload(work.revoked, &latest).await?;
+        if work.upstreams || reloaded || !work.offers.is_empty() {
+            latest.mount().refresh().await;
+        }
+        Ok(())
+    }
+
+    /// Does something with the mount of each channel and each upstream.
+    fn each_mount(&self, mut action: impl FnMut(&Mount)) {
+        self.channels().values().for_each(|channel| action(channel.mount()));
+        self.upstreams.all().iter().for_each(|upstream| action(upstream.mount()));
     }
 
     /// Looks at the configuration again: issuers, groups, roles, blocked subjects and the policy. What it
@@ -452,13 +508,13 @@ impl Replica {
         followed.next_end = views.next_end;
         self.options.protected.replace_issuers(views.access.now().issuer_names());
         let _applying = self.applying.write().await;
-        for channel in self.channels().values() {
-            let (channel, views) = (Arc::clone(channel), &views);
+        let now = self.store.now();
+        self.each_mount(|mount| {
             tokio::task::block_in_place(|| {
-                channel.replace_policy(views);
-                channel.replace_callers(views);
+                mount.replace_policy(&views, now);
+                mount.replace_callers(&views);
             });
-        }
+        });
         Ok(())
     }
 
@@ -485,6 +541,7 @@ impl Replica {
             &self.options,
             views,
             &self.reads,
+            &self.upstreams,
         )?;
         channel.load().await?;
         let mut channels = Channels::clone(&self.channels.load());

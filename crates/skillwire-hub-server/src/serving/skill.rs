@@ -9,11 +9,12 @@ use skillwire_attest::DECISION_META;
 use skillwire_core::{Frontmatter, RelPath, Scheme, SkillPath, SkillUri, media_type};
 use skillwire_hub::{SkillFacts, SkillId, VersionFile, VersionState};
 use skillwire_hub_store::{HubStore, ServedVersion};
+use skillwire_hub_upstreams::PROVENANCE_META;
 use skillwire_source::{FileRecord, FileStore, FileTree, Skill, SkillContent};
 
 use super::{
     classes::{ChannelClasses, KnownSkill},
-    files::VersionFiles,
+    files::StoredFiles,
     replica::ServingOptions,
 };
 use crate::signing::{Admitted, DecisionSigner};
@@ -118,7 +119,7 @@ impl SkillMaker {
     /// Makes the skill of a version, and notes what is known about it before it is shown.
     pub(crate) fn make(&self, served: &ServedVersion, at: ServedAt) -> Option<Arc<Skill>> {
         let files =
-            || -> Arc<dyn FileStore> { Arc::new(VersionFiles::new(self.store.clone(), served)) };
+            || -> Arc<dyn FileStore> { Arc::new(StoredFiles::new(self.store.clone(), served)) };
         let skill = match skill_of(served, at, files) {
             Ok(skill) => skill,
             Err(error) => {
@@ -148,9 +149,6 @@ impl SkillMaker {
     }
 }
 
-/// The member of `_meta` with what the hub says about a version; nothing vouches for it.
-const PROVENANCE_META: &str = "dev.skillwire/provenance";
-
 /// Signs that a version may be loaded; `None` without a key, or if it may not.
 pub(crate) fn sign(signer: &DecisionSigner, served: &ServedVersion, hub: &str) -> Option<Value> {
     let is_admitted = matches!(served.state, VersionState::Approved | VersionState::Deprecated);
@@ -163,6 +161,7 @@ pub(crate) fn sign(signer: &DecisionSigner, served: &ServedVersion, hub: &str) -
         skills: uris.into_iter().filter_map(|at| uri_of(served, at)).collect(),
         policy: format!("{} in the hub `{hub}`", served.state.as_str()),
         at: served.published_at,
+        until: None,
         provenance: provenance_of(served, hub),
     };
     signer.sign(admitted, std::time::SystemTime::now())
@@ -183,14 +182,24 @@ fn provenance_of(served: &ServedVersion, hub: &str) -> BTreeMap<String, String> 
 
 /// What a policy may ask about a version; its age follows from when it was published.
 pub(crate) fn known_skill(served: &ServedVersion) -> KnownSkill {
-    let is_script = |file: &VersionFile| {
-        let path = file.path.as_str();
-        path.starts_with("scripts/") || SCRIPTS.iter().any(|ending| path.ends_with(ending))
-    };
     let mut facts = SkillFacts::new(served.id.clone());
     served.state.as_str().clone_into(&mut facts.state);
-    facts.has_scripts = served.files.iter().any(is_script);
+    facts.has_scripts = has_scripts(served.files.iter().map(|file| &file.path));
     KnownSkill { facts, since: served.published_at }
+}
+
+/// Whether the names of files say that one can be run.
+pub(crate) fn has_scripts<'a>(mut paths: impl Iterator<Item = &'a RelPath>) -> bool {
+    paths.any(|path| {
+        let path = path.as_str();
+        path.starts_with("scripts/") || SCRIPTS.iter().any(|ending| path.ends_with(ending))
+    })
+}
+
+/// The record of a stored file; its media type may be known from its content.
+pub(crate) fn file_record(file: &VersionFile, media_type: Option<&'static str>) -> FileRecord {
+    let media_type = media_type.unwrap_or_else(|| by_name(&file.path));
+    FileRecord { path: file.path.clone(), digest: file.digest, size: file.size, media_type }
 }
 
 /// Endings of files that can be run.
@@ -216,8 +225,7 @@ fn skill_of(
         let stored = entry.types.get(file.path.as_str());
         let known = stored
             .and_then(|stored| BY_CONTENT.into_iter().find(|known| *known == stored.as_str()));
-        let media_type = known.unwrap_or_else(|| by_name(&file.path));
-        FileRecord { path: file.path.clone(), digest: file.digest, size: file.size, media_type }
+        file_record(file, known)
     };
     let mut files: Vec<FileRecord> = served.files.iter().map(file).collect();
     files.sort_unstable_by(|a, b| a.path.as_str().cmp(b.path.as_str()));

@@ -1,19 +1,23 @@
-//! The skills of one channel, as a source of the catalogue.
+//! Skills that a program puts in and takes out, as a source of the catalogue.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use parking_lot::Mutex;
 use skillwire_core::Finding;
-use skillwire_source::{
-    ChangeCallback, GroupKey, InspectedSkill, ScanRequest, Skill, SkillSource, SourceChange,
-    SourceUnavailable,
+
+use crate::{
+    skill::Skill,
+    source::{
+        ChangeCallback, GroupKey, InspectedSkill, ScanRequest, SkillSource, SourceChange,
+        SourceUnavailable,
+    },
 };
 
-/// Skills that the replica puts in and takes out; the next scan reports what changed.
+/// Skills that a program puts in and takes out; the next scan reports what changed.
 ///
-/// Clones share everything: one is the source of a server, and the replica keeps another.
+/// Clones share everything: one is the source of a server, and the program keeps another.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ChannelSource(Arc<Mutex<SourceState>>);
+pub struct HeldSkills(Arc<Mutex<SourceState>>);
 
 #[derive(Default)]
 struct SourceState {
@@ -30,11 +34,11 @@ impl std::fmt::Debug for SourceState {
     }
 }
 
-impl ChannelSource {
+impl HeldSkills {
     /// Puts skills in or, without a skill, takes them out; each has the key of its group.
     ///
     /// The server that follows this source scans soon after, unless the caller refreshes it at once.
-    pub(crate) fn set(&self, changes: impl IntoIterator<Item = (String, Option<Arc<Skill>>)>) {
+    pub fn set(&self, changes: impl IntoIterator<Item = (String, Option<Arc<Skill>>)>) {
         let callback = {
             let mut state = self.0.lock();
             let keyed = changes.into_iter().map(|(key, skill)| (GroupKey(key.into()), skill));
@@ -48,7 +52,7 @@ impl ChannelSource {
     }
 }
 
-impl SkillSource for ChannelSource {
+impl SkillSource for HeldSkills {
     fn scan(
         &self,
         _: &ScanRequest,

@@ -1,0 +1,161 @@
+//! What upstreams show of their skills without a review, as one source of a mount.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
+
+use parking_lot::Mutex;
+use skillwire_core::{Finding, SkillName, SkillUri};
+use skillwire_hub::{NamespaceName, SkillFacts, SkillId, Timestamp};
+use skillwire_source::{
+    ChangeCallback, GroupKey, ScanRequest, Skill, SkillContent, SkillSource, SourceChange,
+    SourceUnavailable,
+};
+
+use super::{
+    classes::{ChannelClasses, KnownSkill},
+    skill::has_scripts,
+};
+
+/// The state of a skill that no reviewer has seen, as policies know it.
+const UNREVIEWED: &str = "unreviewed";
+
+/// The sources of several upstreams as one; they come and go while the mount is served. Clones share
+/// everything.
+///
+/// What a policy may ask about a skill is noted before the skill is reported, so that none is shown before
+/// it was decided about.
+#[derive(Clone)]
+pub(crate) struct LiveSources {
+    classes: ChannelClasses,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    sources: BTreeMap<NamespaceName, LiveSource>,
+    /// The groups of sources that are gone.
+    gone: BTreeSet<GroupKey>,
+    callback: Option<ChangeCallback>,
+    /// Counts sources, so that their groups have keys of their own.
+    count: u64,
+}
+
+struct LiveSource {
+    number: u64,
+    source: Arc<dyn SkillSource>,
+    reported: BTreeMap<GroupKey, Vec<SkillUri>>,
+    /// When it was added, from which the age of its skills follows.
+    since: Timestamp,
+}
+
+impl fmt::Debug for LiveSources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LiveSources").finish_non_exhaustive()
+    }
+}
+
+impl LiveSources {
+    pub(crate) fn new(classes: ChannelClasses) -> Self {
+        Self { classes, state: Arc::default() }
+    }
+
+    /// Adds the source of an upstream, in place of the one before.
+    pub(crate) fn add(&self, label: &NamespaceName, source: Box<dyn SkillSource>, now: Timestamp) {
+        self.remove(label);
+        let source: Arc<dyn SkillSource> = source.into();
+        let callback = {
+            let mut state = self.state.lock();
+            state.count += 1;
+            let number = state.count;
+            let reported = BTreeMap::new();
+            let live = LiveSource { number, source: Arc::clone(&source), reported, since: now };
+            state.sources.insert(label.clone(), live);
+            state.callback.clone()
+        };
+        // The callback may scan at once, and a scan takes the lock.
+        if let Some(callback) = callback {
+            source.on_change(callback);
+        }
+    }
+
+    /// Takes out the source of an upstream; the next scan reports that its skills are gone.
+    pub(crate) fn remove(&self, label: &NamespaceName) {
+        let mut state = self.state.lock();
+        if let Some(gone) = state.sources.remove(label) {
+            gone.reported.values().flatten().for_each(|uri| self.forget(uri));
+            state.gone.extend(gone.reported.into_keys());
+        }
+    }
+
+    fn forget(&self, uri: &SkillUri) {
+        // A reviewed skill may have taken its place.
+        self.classes.forget_if(uri, |known| known.facts.state == UNREVIEWED);
+    }
+
+    fn know(&self, label: &NamespaceName, skill: &Skill, since: Timestamp) {
+        let Ok(name) = SkillName::parse(skill.name()) else { return };
+        let mut facts = SkillFacts::new(SkillId::new(label.clone(), name));
+        UNREVIEWED.clone_into(&mut facts.state);
+        facts.origin = label.to_string();
+        match &skill.content {
+            SkillContent::Generated(_) => facts.dynamic = true,
+            SkillContent::Files(tree) => {
+                facts.has_scripts = has_scripts(tree.files.iter().map(|file| &file.path));
+            }
+        }
+        self.classes.know(&skill.uri, KnownSkill { facts, since });
+    }
+}
+
+impl SkillSource for LiveSources {
+    fn scan(
+        &self,
+        request: &ScanRequest,
+        report: &mut (dyn FnMut(SourceChange) + Send),
+    ) -> Result<Vec<Finding>, SourceUnavailable> {
+        // The lock is held throughout: a source that is removed meanwhile is then gone after its skills were
+        // reported, and never before.
+        let mut state = self.state.lock();
+        for key in std::mem::take(&mut state.gone) {
+            report(SourceChange::Removed(key));
+        }
+        for (label, live) in &mut state.sources {
+            let LiveSource { number, source, reported, since } = live;
+            let own = |key: GroupKey| GroupKey(format!("{number} {}", key.0).into());
+            // A server that fails keeps what it listed before; its status says that it failed.
+            let _ = source.scan(request, &mut |change| match change {
+                SourceChange::Removed(key) => {
+                    let key = own(key);
+                    reported.remove(&key).iter().flatten().for_each(|uri| self.forget(uri));
+                    report(SourceChange::Removed(key));
+                }
+                SourceChange::Updated(key, inspected) => {
+                    let key = own(key);
+                    let skills = inspected.iter().filter_map(|found| found.skill.as_ref());
+                    let uris = skills.map(|skill| {
+                        self.know(label, skill, *since);
+                        skill.uri.clone()
+                    });
+                    let uris: Vec<SkillUri> = uris.collect();
+                    reported.insert(key.clone(), uris);
+                    report(SourceChange::Updated(key, inspected));
+                }
+            });
+        }
+        Ok(Vec::new())
+    }
+
+    fn on_change(&self, callback: ChangeCallback) {
+        let sources: Vec<Arc<dyn SkillSource>> = {
+            let mut state = self.state.lock();
+            state.callback = Some(Arc::clone(&callback));
+            state.sources.values().map(|live| Arc::clone(&live.source)).collect()
+        };
+        for source in sources {
+            source.on_change(Arc::clone(&callback));
+        }
+    }
+}

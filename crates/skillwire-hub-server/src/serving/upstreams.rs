@@ -1,0 +1,369 @@
+//! The upstreams of a hub: each at an address of its own, and all of them beside the hub's own skills.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use skillwire_core::SkillUri;
+use skillwire_hub::{NamespaceName, Timestamp, Upstream};
+use skillwire_hub_store::{HubStore, StoreError};
+use skillwire_hub_upstreams::{FollowedUpstream, MountKind, UpstreamOptions};
+use skillwire_server::{Skills, http::ENDPOINT};
+use skillwire_source::{BoxFuture, CachePolicy, HeldSkills, LookupOutcome, SkillLookup};
+
+use super::{
+    channel::ServedChannel,
+    classes::ChannelClasses,
+    live_sources::LiveSources,
+    mount::{self, Mount, MountOffers},
+    offers::{OfferMaker, choose},
+    reads::ReadLog,
+    replica::{ServingOptions, StartError},
+    views::CallerViews,
+};
+use crate::upstream_status::{UpstreamHealth, UpstreamStatus, UpstreamStatuses};
+
+/// The upstreams of now, by label.
+type UpstreamTable = BTreeMap<NamespaceName, Arc<ServedUpstream>>;
+
+/// Where the hub's own mount shows skills of upstreams.
+pub(crate) struct AggregateSources {
+    pub(crate) live: LiveSources,
+    pub(crate) stored: HeldSkills,
+    pub(crate) classes: ChannelClasses,
+}
+
+impl AggregateSources {
+    pub(crate) fn new(classes: ChannelClasses) -> Self {
+        let live = LiveSources::new(classes.clone());
+        Self { live, stored: HeldSkills::default(), classes }
+    }
+}
+
+/// One upstream, at its own address.
+pub(crate) struct ServedUpstream {
+    label: NamespaceName,
+    mount: Mount,
+    live: LiveSources,
+    stored: HeldSkills,
+    upstream: Mutex<Upstream>,
+    followed: Mutex<Option<Arc<FollowedUpstream>>>,
+    /// The skills that are served from the store.
+    held: Mutex<BTreeSet<SkillUri>>,
+    next_end: Mutex<Option<Timestamp>>,
+}
+
+impl ServedUpstream {
+    pub(crate) fn mount(&self) -> &Mount {
+        &self.mount
+    }
+
+    fn followed(&self) -> Option<Arc<FollowedUpstream>> {
+        self.followed.lock().clone()
+    }
+}
+
+/// All upstreams of a hub, on this replica.
+pub(crate) struct ServedUpstreams {
+    store: HubStore,
+    options: ServingOptions,
+    reads: Arc<ReadLog>,
+    table: Arc<ArcSwap<UpstreamTable>>,
+    maker: Option<OfferMaker>,
+}
+
+impl ServedUpstreams {
+    pub(crate) fn new(store: HubStore, options: ServingOptions, reads: Arc<ReadLog>) -> Self {
+        let maker = options.upstreams.as_ref().map(|upstreams| OfferMaker {
+            store: store.clone(),
+            signer: options.signer.clone(),
+            gateway: upstreams.gateway().clone(),
+            hub: options.config.identity.name.clone(),
+        });
+        Self { store, options, reads, table: Arc::default(), maker }
+    }
+
+    /// The upstream with this label.
+    pub(crate) fn get(&self, label: &str) -> Option<Arc<ServedUpstream>> {
+        let label = NamespaceName::parse(label).ok()?;
+        self.table.load().get(&label).map(Arc::clone)
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<ServedUpstream>> {
+        self.table.load().values().cloned().collect()
+    }
+
+    /// Finds skills that upstreams do not list, for one mount.
+    pub(crate) fn lookup(
+        &self,
+        mount: MountKind,
+        of: Option<NamespaceName>,
+    ) -> Arc<dyn SkillLookup> {
+        Arc::new(UpstreamLookup { table: Arc::clone(&self.table), mount, of })
+    }
+
+    /// Follows the upstreams of now, as they are set now.
+    pub(crate) async fn sync(
+        &self,
+        views: &CallerViews,
+        latest: &ServedChannel,
+    ) -> Result<(), StartError> {
+        let (Some(options), Some(shown)) = (&self.options.upstreams, latest.aggregate()) else {
+            return Ok(());
+        };
+        let records = self.store.all_upstreams().await?;
+        let labels: BTreeSet<NamespaceName> =
+            records.iter().map(|record| record.upstream.label.clone()).collect();
+        for gone in self.all().iter().filter(|known| !labels.contains(&known.label)) {
+            self.remove(gone, shown);
+        }
+        for record in records {
+            let upstream = record.upstream;
+            let known = self.table.load().get(&upstream.label).cloned();
+            let served = match known {
+                Some(served) => served,
+                None => self.add(&upstream, views)?,
+            };
+            self.follow(&served, upstream, options, shown);
+            self.load(&served, None, shown).await?;
+        }
+        Ok(())
+    }
+
+    /// Follows an upstream with new settings; one with another source is followed anew.
+    fn follow(
+        &self,
+        served: &ServedUpstream,
+        upstream: Upstream,
+        options: &UpstreamOptions,
+        shown: &AggregateSources,
+    ) {
+        let anew = served.followed().is_none_or(|followed| followed.change(&upstream));
+        if anew {
+            let now = self.store.now();
+            let followed = FollowedUpstream::start(upstream.clone(), self.store.clone(), options);
+            served.live.add(&served.label, followed.source(MountKind::Own), now);
+            shown.live.add(&served.label, followed.source(MountKind::Aggregate), now);
+            *served.followed.lock() = Some(Arc::new(followed));
+        }
+        *served.upstream.lock() = upstream;
+    }
+
+    fn add(
+        &self,
+        upstream: &Upstream,
+        views: &CallerViews,
+    ) -> Result<Arc<ServedUpstream>, StartError> {
+        let label = upstream.label.clone();
+        let classes = mount::classes(views, self.store.now(), Some(label.clone()));
+        let (live, stored) = (LiveSources::new(classes.clone()), HeldSkills::default());
+        let path = format!("{ENDPOINT}/u/{label}");
+        let builder = Skills::builder()
+            .config(self.options.config.clone())
+            .metrics(self.options.metrics.mount(&path))
+            .source(live.clone())
+            .source(stored.clone())
+            .lookup(self.lookup(MountKind::Own, Some(label.clone())));
+        let http = self.options.http.clone().protected(self.options.protected(&path));
+        let mount =
+            Mount::start(builder, http, classes, views, &self.reads, self.offers_of(&label))?;
+        let served = Arc::new(ServedUpstream {
+            label: label.clone(),
+            mount,
+            live,
+            stored,
+            upstream: Mutex::new(upstream.clone()),
+            followed: Mutex::default(),
+            held: Mutex::default(),
+            next_end: Mutex::default(),
+        });
+        let mut table = UpstreamTable::clone(&self.table.load());
+        table.insert(label, Arc::clone(&served));
+        self.table.store(Arc::new(table));
+        Ok(served)
+    }
+
+    /// The tools that the address of an upstream offers: those of every mount. Tools and prompts of the
+    /// upstream itself belong here.
+    fn offers_of(&self, _label: &NamespaceName) -> Option<MountOffers> {
+        let make = Arc::clone(self.options.offers.as_ref()?);
+        Some(Box::new(move |catalog| make(catalog)))
+    }
+
+    fn remove(&self, served: &ServedUpstream, shown: &AggregateSources) {
+        let mut table = UpstreamTable::clone(&self.table.load());
+        table.remove(&served.label);
+        self.table.store(Arc::new(table));
+        shown.live.remove(&served.label);
+        let held = std::mem::take(&mut *served.held.lock());
+        shown.stored.set(held.iter().map(|uri| (key(&served.label, uri), None)));
+        served.mount.http().stop();
+    }
+
+    /// Loads what is served from the store: of these skills, or of all.
+    async fn load(
+        &self,
+        served: &ServedUpstream,
+        uris: Option<&BTreeSet<SkillUri>>,
+        shown: &AggregateSources,
+    ) -> Result<(), StoreError> {
+        let Some(maker) = &self.maker else { return Ok(()) };
+        let mode = served.upstream.lock().mode;
+        let mut offers = Vec::new();
+        if mode.is_reviewed() {
+            match uris {
+                None => offers = self.store.offers_of(&served.label, None).await?,
+                Some(uris) => {
+                    for uri in uris {
+                        offers.extend(self.store.offers_of(&served.label, Some(uri)).await?);
+                    }
+                }
+            }
+        }
+        let chosen = choose(offers, mode, self.store.now());
+        let looked_at = uris.cloned().unwrap_or_else(|| served.held.lock().clone());
+        for (mount, source, classes) in [
+            (MountKind::Own, &served.stored, served.mount.classes()),
+            (MountKind::Aggregate, &shown.stored, &shown.classes),
+        ] {
+            let made = chosen.skills.values().map(|offer| {
+                (key(&served.label, &offer.skill.uri), maker.make(offer, mode, mount, classes))
+            });
+            let gone = looked_at.iter().filter(|uri| !chosen.skills.contains_key(*uri));
+            let gone = gone.map(|uri| (key(&served.label, uri), None));
+            let changes: Vec<_> = made.chain(gone).collect();
+            source.set(changes);
+        }
+        {
+            let mut held = served.held.lock();
+            held.retain(|uri| !looked_at.contains(uri));
+            held.extend(chosen.skills.into_keys());
+        }
+        {
+            let mut next_end = served.next_end.lock();
+            *next_end = match uris {
+                None => chosen.next_end,
+                Some(_) => [*next_end, chosen.next_end].into_iter().flatten().min(),
+            };
+        }
+        served.mount.refresh().await;
+        Ok(())
+    }
+
+    /// Loads what is served of skills whose offers or decisions changed.
+    pub(crate) async fn update(
+        &self,
+        changed: &BTreeMap<NamespaceName, BTreeSet<SkillUri>>,
+        latest: &ServedChannel,
+    ) -> Result<(), StoreError> {
+        let Some(shown) = latest.aggregate() else { return Ok(()) };
+        for (label, uris) in changed {
+            let served = self.table.load().get(label).cloned();
+            if let Some(served) = served {
+                self.load(&served, Some(uris), shown).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Loads everything that is served of upstreams whose approvals ended, or of all upstreams. Tells
+    /// whether there was any.
+    pub(crate) async fn reload(
+        &self,
+        everything: bool,
+        latest: &ServedChannel,
+    ) -> Result<bool, StoreError> {
+        let Some(shown) = latest.aggregate() else { return Ok(false) };
+        let now = self.store.now();
+        let mut any = false;
+        for served in self.all() {
+            let ended = served.next_end.lock().is_some_and(|end| end <= now);
+            if ended || everything {
+                self.load(&served, None, shown).await?;
+                any = true;
+            }
+        }
+        Ok(any)
+    }
+}
+
+impl UpstreamStatuses for ServedUpstreams {
+    fn status(&self, label: &NamespaceName) -> Option<UpstreamStatus> {
+        let standing = self.table.load().get(label)?.followed()?.standing();
+        let health = match (&standing.failure, standing.listed_at) {
+            _ if standing.is_paused => UpstreamHealth::Paused,
+            (Some(_), _) => UpstreamHealth::Failing,
+            (None, None) => UpstreamHealth::Starting,
+            (None, Some(_)) => UpstreamHealth::Answering,
+        };
+        let millis = |at: std::time::SystemTime| {
+            let since = at.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+        };
+        Some(UpstreamStatus {
+            health,
+            listed_at: standing.listed_at.map(millis),
+            skills: standing.skills,
+            failure: standing.failure,
+        })
+    }
+}
+
+/// The key of a skill among those that are served from the store.
+fn key(label: &NamespaceName, uri: &SkillUri) -> String {
+    format!("{label}:{uri}")
+}
+
+/// Finds skills that upstreams do not list.
+struct UpstreamLookup {
+    table: Arc<ArcSwap<UpstreamTable>>,
+    mount: MountKind,
+    /// The upstream whose address this is for; none for the mount of the whole hub.
+    of: Option<NamespaceName>,
+}
+
+impl std::fmt::Debug for UpstreamLookup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UpstreamLookup").field("mount", &self.mount).finish_non_exhaustive()
+    }
+}
+
+impl UpstreamLookup {
+    fn upstreams(&self) -> Vec<Arc<ServedUpstream>> {
+        let table = self.table.load();
+        match &self.of {
+            Some(label) => table.get(label).cloned().into_iter().collect(),
+            None => table.values().cloned().collect(),
+        }
+    }
+}
+
+impl SkillLookup for UpstreamLookup {
+    fn aliases(&self, uri: &SkillUri) -> Vec<SkillUri> {
+        if self.of.is_some() {
+            return Vec::new();
+        }
+        let mapped = self
+            .upstreams()
+            .into_iter()
+            .filter_map(|served| self.mount.uris(&served.label)?.passed_on_skill(uri));
+        mapped.collect()
+    }
+
+    fn look_up(&self, uri: &SkillUri) -> Option<BoxFuture<LookupOutcome>> {
+        self.upstreams().iter().find_map(|served| served.followed()?.look_up(self.mount, uri))
+    }
+
+    fn cache_policy(&self) -> CachePolicy {
+        let policies = self.upstreams().into_iter().filter_map(|served| served.followed());
+        policies.map(|followed| followed.cache_policy()).fold(CachePolicy::default(), |sum, one| {
+            CachePolicy {
+                max_age: [sum.max_age, one.max_age].into_iter().flatten().min(),
+                private: sum.private || one.private,
+            }
+        })
+    }
+}

@@ -1,0 +1,209 @@
+//! Each mode against an upstream that stays, changes, lies, hangs and goes away.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use skillwire_hub::{UpstreamMode, UpstreamSource};
+use skillwire_testkit::{Fault, HostileServer, ScriptedReply, skill_md};
+
+use crate::support::Hub;
+
+const OWN: &str = "/mcp/u/docs";
+const FILE: &str = "skill://guides/pdf/notes.md";
+const SKILL: &str = "skill://guides/pdf/SKILL.md";
+const PREFIXED: &str = "skill://docs/guides/pdf/SKILL.md";
+const NOT_FOUND: i64 = -32602;
+
+fn server() -> HostileServer {
+    HostileServer::new().skill("guides/pdf", [("notes.md", "one")])
+}
+
+/// A hub whose upstream `docs` was approved, if its mode wants that.
+async fn served(mode: UpstreamMode) -> (Hub, HostileServer, skillwire_testkit::ListeningServer) {
+    let (hub, server) = (Hub::start().await, server());
+    let listening = server.http().await;
+    hub.add("docs", UpstreamSource::mcp(listening.url()), mode).await;
+    if mode.is_reviewed() {
+        hub.waiting(1).await;
+        assert_eq!(hub.uris(OWN).await, [""; 0], "hidden until decided");
+        assert_eq!(hub.read(OWN, FILE).await, Err(NOT_FOUND));
+        hub.approve(1).await;
+    }
+    hub.lists(OWN, &[SKILL]).await;
+    hub.lists("/mcp", &[PREFIXED]).await;
+    assert_eq!(hub.read(OWN, FILE).await.as_deref(), Ok("one"));
+    assert_eq!(hub.read("/mcp", "skill://docs/guides/pdf/notes.md").await.as_deref(), Ok("one"));
+    (hub, server, listening)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_fetched_before_a_client_reads_gw_15() {
+    for mode in [UpstreamMode::Passthrough, UpstreamMode::Observe] {
+        let (hub, server) = (Hub::start().await, server());
+        let listening = server.http().await;
+        hub.add("docs", UpstreamSource::mcp(listening.url()), mode).await;
+        hub.lists(OWN, &[SKILL]).await;
+        server.wait_for("skills/list", 3).await;
+        assert_eq!(server.count("resources/read"), 0, "{mode}");
+        assert_eq!(hub.read(OWN, FILE).await.as_deref(), Ok("one"));
+        assert_eq!(server.count("resources/read"), 1, "{mode}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_changed_file_is_served_hidden_or_kept_back_by_mode() {
+    for mode in UpstreamMode::ALL {
+        let (hub, server, _listening) = served(mode).await;
+        server.rotate(FILE, "two");
+        match mode {
+            UpstreamMode::Passthrough | UpstreamMode::Observe => {
+                hub.reads(OWN, FILE, Ok("two")).await;
+            }
+            UpstreamMode::Admit => {
+                hub.lists(OWN, &[]).await;
+                hub.lists("/mcp", &[]).await;
+                assert_eq!(hub.read(OWN, FILE).await, Err(NOT_FOUND));
+                hub.approve(1).await;
+                hub.reads(OWN, FILE, Ok("two")).await;
+                // What was approved before is served again once it is offered again.
+                server.rotate(FILE, "one");
+                hub.reads(OWN, FILE, Ok("one")).await;
+            }
+            UpstreamMode::Pin => {
+                hub.waiting(1).await;
+                assert_eq!(hub.uris(OWN).await, [SKILL]);
+                assert_eq!(hub.read(OWN, FILE).await.as_deref(), Ok("one"));
+                hub.approve(1).await;
+                hub.reads(OWN, FILE, Ok("two")).await;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_added_file_and_changed_frontmatter_are_new_content() {
+    for mode in [UpstreamMode::Admit, UpstreamMode::Pin] {
+        for what in ["a file", "frontmatter"] {
+            let (hub, server, _listening) = served(mode).await;
+            let other = skill_md("pdf").replace("Does pdf", "Does something else");
+            match what {
+                "a file" => {
+                    server.set_skill("guides/pdf", [("notes.md", "one"), ("more.md", "x")]);
+                }
+                _ => server.set_skill("guides/pdf", [("notes.md", "one"), ("SKILL.md", &other)]),
+            }
+            hub.waiting(1).await;
+            let expected: &[&str] = if mode == UpstreamMode::Pin { &[SKILL] } else { &[] };
+            hub.lists(OWN, expected).await;
+            let more = hub.read(OWN, "skill://guides/pdf/more.md").await;
+            assert_eq!(more, Err(NOT_FOUND), "{mode} {what}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_removed_skill_is_gone_unless_it_is_pinned() {
+    for mode in UpstreamMode::ALL {
+        let (hub, server, _listening) = served(mode).await;
+        server.remove(SKILL);
+        if mode == UpstreamMode::Pin {
+            let lists = server.count("skills/list");
+            server.wait_for("skills/list", lists + 3).await;
+            assert_eq!(hub.read(OWN, FILE).await.as_deref(), Ok("one"));
+            assert_eq!(hub.uris("/mcp").await, [PREFIXED]);
+        } else {
+            hub.lists(OWN, &[]).await;
+            hub.lists("/mcp", &[]).await;
+            hub.reads(OWN, FILE, Err(NOT_FOUND)).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn approved_content_is_served_while_the_server_is_gone() {
+    for mode in [UpstreamMode::Admit, UpstreamMode::Pin] {
+        let (hub, _server, listening) = served(mode).await;
+        drop(listening);
+        for _ in 0..20 {
+            assert_eq!(hub.read(OWN, FILE).await.as_deref(), Ok("one"), "{mode}");
+            assert_eq!(hub.uris(OWN).await, [SKILL], "{mode}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_lies_about_its_bytes_gets_none_of_them_through_gw_18() {
+    for mode in UpstreamMode::ALL {
+        let (hub, server, _listening) = served(mode).await;
+        // The entry names new bytes, and reads return others.
+        server.rotate(FILE, "two");
+        server.set_fault(Fault::read_bytes(FILE, "evil"));
+        let lists = server.count("skills/list");
+        server.wait_for("skills/list", lists + 4).await;
+        match mode {
+            UpstreamMode::Pin => {
+                assert_eq!(hub.read(OWN, FILE).await.as_deref(), Ok("one"));
+            }
+            UpstreamMode::Admit => {
+                hub.lists(OWN, &[]).await;
+                assert_eq!(hub.read(OWN, FILE).await, Err(NOT_FOUND));
+            }
+            _ => assert!(hub.read(OWN, FILE).await.is_err(), "{mode}"),
+        }
+        if mode.is_reviewed() {
+            hub.waiting(0).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_server_delays_neither_pinned_skills_nor_others_gw_23() {
+    let slow = Arc::new(AtomicBool::new(false));
+    let is_slow = Arc::clone(&slow);
+    let hub = Hub::start().await;
+    let never = move |_: &_, _| {
+        if is_slow.load(Ordering::Relaxed) { ScriptedReply::Never } else { ScriptedReply::Honest }
+    };
+    let hanging = server().on("skills/list", never.clone()).on("resources/read", never);
+    let other = HostileServer::new().skill("other", [("notes.md", "other")]);
+    let (one, two) = (hanging.http().await, other.http().await);
+    hub.add("docs", UpstreamSource::mcp(one.url()), UpstreamMode::Pin).await;
+    hub.add("live", UpstreamSource::mcp(one.url()), UpstreamMode::Passthrough).await;
+    hub.add("fine", UpstreamSource::mcp(two.url()), UpstreamMode::Passthrough).await;
+    hub.approve(1).await;
+    hub.lists("/mcp/u/live", &[SKILL]).await;
+    hub.lists("/mcp/u/fine", &["skill://other/SKILL.md"]).await;
+    hub.lists(OWN, &[SKILL]).await;
+    slow.store(true, Ordering::Relaxed);
+    let start = std::time::Instant::now();
+    for _ in 0..10 {
+        assert_eq!(hub.read(OWN, FILE).await.as_deref(), Ok("one"));
+        let fine = hub.read("/mcp/u/fine", "skill://other/notes.md").await;
+        assert_eq!(fine.as_deref(), Ok("other"));
+    }
+    assert!(start.elapsed().as_millis() < 2_000, "{:?}", start.elapsed());
+    assert!(hub.read("/mcp/u/live", FILE).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_observed_upstream_leaves_a_record_of_what_is_new() {
+    let (hub, server, _listening) = served(UpstreamMode::Observe).await;
+    server.rotate(FILE, "two");
+    hub.reads(OWN, FILE, Ok("two")).await;
+    let start = std::time::Instant::now();
+    loop {
+        let filter = skillwire_hub::AuditFilter::default();
+        let page = skillwire_hub::PageRequest::first(100);
+        let log = hub.store.audit(&hub.admin, &filter, &page).await.unwrap();
+        let observed = log.items.iter().filter(|entry| {
+            entry.action == skillwire_hub::AuditAction::Offer && entry.details.contains("observed")
+        });
+        if observed.count() == 2 {
+            return;
+        }
+        assert!(start.elapsed().as_secs() < 20, "the second content was never recorded");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+}

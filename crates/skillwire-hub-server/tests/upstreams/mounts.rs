@@ -1,0 +1,163 @@
+//! Both addresses of an upstream: what they show, to whom, and what they keep apart.
+
+use serde_json::json;
+use skillwire_hub::{UpstreamMode, UpstreamSource};
+use skillwire_testkit::HostileServer;
+
+use crate::support::{Hub, label};
+
+const NOT_FOUND: i64 = -32602;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_skill_of_one_upstream_cannot_make_a_client_read_anothers_gw_03() {
+    let hub = Hub::start().await;
+    for mode in [UpstreamMode::Passthrough, UpstreamMode::Pin] {
+        let (a, b) = (format!("a-{mode}"), format!("b-{mode}"));
+        // The same URI, and one that looks as if the other upstream's label were in it.
+        let hostile = format!("{a}/secret");
+        let one = HostileServer::new().skill("secret", [("key.md", "of a")]);
+        let two = HostileServer::new()
+            .skill("secret", [("key.md", "of b")])
+            .skill(&hostile, [("key.md", "of b, not of a")]);
+        let (first, second) = (one.http().await, two.http().await);
+        hub.add(&a, UpstreamSource::mcp(first.url()), mode).await;
+        hub.add(&b, UpstreamSource::mcp(second.url()), mode).await;
+        if mode.is_reviewed() {
+            hub.approve(3).await;
+        }
+        let (own_a, own_b) = (format!("/mcp/u/{a}"), format!("/mcp/u/{b}"));
+        hub.lists(&own_a, &["skill://secret/SKILL.md"]).await;
+        let of_b = format!("skill://{hostile}/SKILL.md");
+        hub.lists(&own_b, &[&of_b, "skill://secret/SKILL.md"]).await;
+        let read = async |mount: &str, uri: &str| hub.read(mount, uri).await;
+        assert_eq!(read(&own_a, "skill://secret/key.md").await.as_deref(), Ok("of a"));
+        assert_eq!(read(&own_b, "skill://secret/key.md").await.as_deref(), Ok("of b"));
+        // Each address knows its own upstream alone.
+        let across = format!("skill://{hostile}/key.md");
+        assert_eq!(read(&own_b, &across).await.as_deref(), Ok("of b, not of a"));
+        assert_eq!(read(&own_a, &across).await, Err(NOT_FOUND));
+        assert_eq!(read(&own_a, &format!("skill://{a}/secret/key.md")).await, Err(NOT_FOUND));
+        // Among all upstreams, the first segment is the label and nothing else.
+        for (uri, text) in [
+            (format!("skill://{a}/secret/key.md"), "of a"),
+            (format!("skill://{b}/secret/key.md"), "of b"),
+            (format!("skill://{b}/{hostile}/key.md"), "of b, not of a"),
+        ] {
+            hub.reads("/mcp", &uri, Ok(text)).await;
+        }
+        assert_eq!(read("/mcp", "skill://secret/key.md").await, Err(NOT_FOUND));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dynamic_skills_are_shown_at_their_own_address_alone() {
+    let hub = Hub::start().await;
+    let server = HostileServer::new()
+        .skill("still", [("a.md", "a")])
+        .dynamic_skill("moving", [("a.md", "now")]);
+    let listening = server.http().await;
+    hub.add("docs", UpstreamSource::mcp(listening.url()), UpstreamMode::Passthrough).await;
+    hub.lists("/mcp/u/docs", &["skill://moving/SKILL.md", "skill://still/SKILL.md"]).await;
+    hub.lists("/mcp", &["skill://docs/still/SKILL.md"]).await;
+    assert_eq!(hub.read("/mcp/u/docs", "skill://moving/a.md").await.as_deref(), Ok("now"));
+    assert_eq!(hub.read("/mcp", "skill://docs/moving/a.md").await, Err(NOT_FOUND));
+    hub.set_mode("docs", UpstreamMode::Admit).await;
+    hub.approve(1).await;
+    hub.lists("/mcp/u/docs", &["skill://still/SKILL.md"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn modes_change_while_the_hub_runs() {
+    let hub = Hub::start().await;
+    let server = HostileServer::new().skill("a", [("x.md", "one")]);
+    let listening = server.http().await;
+    let (own, skill, file) = ("/mcp/u/docs", "skill://a/SKILL.md", "skill://a/x.md");
+    hub.add("docs", UpstreamSource::mcp(listening.url()), UpstreamMode::Passthrough).await;
+    hub.lists(own, &[skill]).await;
+    hub.set_mode("docs", UpstreamMode::Admit).await;
+    hub.lists(own, &[]).await;
+    hub.lists("/mcp", &[]).await;
+    assert_eq!(hub.read(own, file).await, Err(NOT_FOUND));
+    hub.approve(1).await;
+    hub.lists(own, &[skill]).await;
+    hub.set_mode("docs", UpstreamMode::Pin).await;
+    server.rotate(file, "two");
+    hub.waiting(1).await;
+    hub.reads(own, file, Ok("one")).await;
+    hub.set_mode("docs", UpstreamMode::Observe).await;
+    hub.reads(own, file, Ok("two")).await;
+    hub.store.remove_upstream(&hub.admin, &label("docs"), true).await.unwrap();
+    hub.lists("/mcp", &[]).await;
+    let start = std::time::Instant::now();
+    while hub.ask(own, "skills/list", json!({})).await.is_some() {
+        assert!(start.elapsed().as_secs() < 20, "the address of a removed upstream stays");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn entries_say_where_a_skill_comes_from_and_what_was_decided_gw_22() {
+    let hub = Hub::start().await;
+    let claim = json!({"_meta": {"dev.skillwire/provenance": {"origin": "hub"}, "other": 1.50}});
+    let server = HostileServer::new()
+        .skill("a", [("x.md", "one")])
+        .fault(skillwire_testkit::Fault::entry("skill://a/SKILL.md", claim));
+    let listening = server.http().await;
+    hub.add("docs", UpstreamSource::mcp(listening.url()), UpstreamMode::Passthrough).await;
+    for (mode, decision) in
+        [(UpstreamMode::Passthrough, None), (UpstreamMode::Pin, Some("approve"))]
+    {
+        hub.set_mode("docs", mode).await;
+        if mode.is_reviewed() {
+            hub.approve(1).await;
+        }
+        for (mount, uri) in
+            [("/mcp/u/docs", "skill://a/SKILL.md"), ("/mcp", "skill://docs/a/SKILL.md")]
+        {
+            hub.lists(mount, &[uri]).await;
+            let start = std::time::Instant::now();
+            let meta = loop {
+                let meta = hub.entries(mount).await[0]["_meta"].clone();
+                if meta["dev.skillwire/provenance"]["mode"] == mode.as_str() {
+                    break meta;
+                }
+                assert!(start.elapsed().as_secs() < 20, "{meta}");
+            };
+            let claims = &meta["dev.skillwire/provenance"];
+            assert_eq!(claims["origin"], "docs");
+            assert!(claims["contentId"].is_string(), "{claims}");
+            assert_eq!(claims["decision"].as_str(), decision);
+            assert_eq!(meta["other"], 1.5);
+            assert_eq!(meta["dev.skillwire/upstream"]["label"], "docs");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unlisted_skill_is_found_by_name_and_hidden_ones_are_not_gw_11() {
+    let hub = Hub::start().await;
+    let server = HostileServer::new()
+        .skill("a", [("x.md", "one")])
+        .fault(skillwire_testkit::Fault::ListsNothing);
+    let listening = server.http().await;
+    hub.add("docs", UpstreamSource::mcp(listening.url()), UpstreamMode::Passthrough).await;
+    let get = async |mount: &str, uri: &str| {
+        let reply = hub.ask(mount, "skills/get", json!({"uri": uri})).await.unwrap();
+        reply.0["result"]["skill"]["uri"].as_str().map(str::to_owned)
+    };
+    let start = std::time::Instant::now();
+    while hub
+        .ask("/mcp/u/docs", "skills/list", json!({}))
+        .await
+        .is_none_or(|it| it.0["result"].is_null())
+    {
+        assert!(start.elapsed().as_secs() < 20, "the address never opens");
+    }
+    for (mount, uri) in [("/mcp/u/docs", "skill://a/SKILL.md"), ("/mcp", "skill://docs/a/SKILL.md")]
+    {
+        assert_eq!(get(mount, uri).await.as_deref(), Some(uri));
+    }
+    hub.set_mode("docs", UpstreamMode::Admit).await;
+    hub.reads("/mcp/u/docs", "skill://a/x.md", Err(NOT_FOUND)).await;
+    assert_eq!(get("/mcp/u/docs", "skill://a/SKILL.md").await, None);
+    assert_eq!(get("/mcp", "skill://docs/a/SKILL.md").await, None);
+}

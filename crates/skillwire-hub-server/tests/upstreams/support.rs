@@ -1,0 +1,182 @@
+//! A hub in the test's process, with an upstream.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+use skillwire_gateway::FollowOptions;
+use skillwire_git::GitOptions;
+use skillwire_host::Endpoint;
+use skillwire_hub::{
+    Caller, NamespaceName, PageRequest, Role, Subject, Upstream, UpstreamLimits, UpstreamMode,
+    UpstreamSource, Verdict,
+};
+use skillwire_hub_server::{Following, HubIdentity, ServingOptions};
+use skillwire_hub_store::{
+    BlobLocation, DatabaseLocation, HubStore, OfferDecision, OfferRecord, StoreOptions,
+    UpstreamChange,
+};
+use skillwire_hub_upstreams::{InvalidAddress, UpstreamOptions};
+use skillwire_server::http::{ConnectionLimits, Workers, run};
+use skillwire_testkit::{HttpConnection, RpcReply, modern_headers, modern_request};
+use tokio::net::TcpListener;
+
+/// How long a test waits for something that has to happen.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) struct Hub {
+    pub(crate) store: HubStore,
+    pub(crate) admin: Caller,
+    address: SocketAddr,
+    _following: Following,
+    _folder: tempfile::TempDir,
+}
+
+pub(crate) fn label(text: &str) -> NamespaceName {
+    text.parse().unwrap()
+}
+
+/// Limits of an upstream that a test has no time to wait for.
+pub(crate) fn quick() -> UpstreamLimits {
+    let mut limits = UpstreamLimits::default();
+    limits.answer_ms = 500;
+    limits.listing_ms = 2_000;
+    limits.failures = 3;
+    limits.pause_ms = 200;
+    limits
+}
+
+impl Hub {
+    pub(crate) async fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let database = DatabaseLocation::Sqlite(folder.path().join("hub.db"));
+        let blobs = BlobLocation::Folder(folder.path().join("blobs"));
+        let store = HubStore::open(StoreOptions::new(database, blobs)).await.unwrap();
+        let follow = FollowOptions::default()
+            .pauses(Duration::from_millis(50), Duration::from_millis(50))
+            .retries(Duration::from_millis(50), Duration::from_millis(200));
+        let address = Arc::new(|_: &_, source: &UpstreamSource| match source {
+            UpstreamSource::Mcp { url, .. } => {
+                Ok(Endpoint::Http { url: url.clone(), headers: Vec::new() }.into())
+            }
+            other => Err(InvalidAddress(other.to_string())),
+        });
+        let mut git = GitOptions::default().local(true);
+        for name in ["PATH", "HOME"] {
+            git = git.variable(name, std::env::var_os(name).unwrap_or_default());
+        }
+        let upstreams = UpstreamOptions::new(address)
+            .unwrap()
+            .follow(follow)
+            .git(git)
+            .local_pause(Duration::from_millis(50));
+        let options =
+            ServingOptions::default().poll(Duration::from_millis(10)).upstreams(upstreams);
+        let identity = HubIdentity::new("hub", "hub");
+        let started = skillwire_hub_server::start(store.clone(), identity, options).await;
+        let (service, following) = started.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let never = std::future::pending();
+        tokio::spawn(run(listener, service, Workers::here(), ConnectionLimits::default(), never));
+        let admin = Caller::administrator("root".parse().unwrap());
+        Self { store, admin, address, _following: following, _folder: folder }
+    }
+
+    /// Adds an upstream whose skills everybody may read.
+    pub(crate) async fn add(&self, name: &str, source: UpstreamSource, mode: UpstreamMode) {
+        let upstream = Upstream::new(label(name), source, mode).unwrap();
+        let upstream = upstream.with_limits(quick()).unwrap();
+        self.store.add_upstream(&self.admin, upstream, false).await.unwrap();
+        let everyone = Subject::everyone();
+        self.store.grant(&self.admin, &label(name), &everyone, Role::Reader).await.unwrap();
+    }
+
+    pub(crate) async fn set_mode(&self, name: &str, mode: UpstreamMode) {
+        let change =
+            UpstreamChange { mode: Some(mode), leave_pin: true, ..UpstreamChange::default() };
+        self.store.change_upstream(&self.admin, &label(name), change).await.unwrap();
+    }
+
+    /// Asks a mount without a token.
+    pub(crate) async fn ask(&self, mount: &str, method: &str, params: Value) -> Option<RpcReply> {
+        let mut connection = HttpConnection::open(self.address).await;
+        let named = params["uri"].as_str().map(str::to_owned);
+        let body = modern_request(1, method, params).to_string();
+        let mut headers = modern_headers(method);
+        if let Some(uri) = &named {
+            headers.push(("Mcp-Name", uri));
+        }
+        connection.send("POST", mount, &headers, body.as_bytes()).await;
+        let reply = connection.reply().await;
+        (reply.status == 200 || reply.body.starts_with(b"{")).then(|| reply.message())
+    }
+
+    /// The entries that a mount lists; none if it is not there or not open.
+    pub(crate) async fn entries(&self, mount: &str) -> Vec<Value> {
+        let reply = self.ask(mount, "skills/list", json!({})).await;
+        let reply = reply.map(|reply| reply.0["result"]["skills"].clone());
+        reply.and_then(|skills| skills.as_array().cloned()).unwrap_or_default()
+    }
+
+    pub(crate) async fn uris(&self, mount: &str) -> Vec<String> {
+        let entries = self.entries(mount).await;
+        entries.iter().map(|entry| entry["uri"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Waits until a mount lists exactly these skills.
+    pub(crate) async fn lists(&self, mount: &str, expected: &[&str]) {
+        let start = std::time::Instant::now();
+        loop {
+            let now = self.uris(mount).await;
+            if now == expected {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "{mount} lists {now:?}, not {expected:?}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// The text of a file, or the code of the error.
+    pub(crate) async fn read(&self, mount: &str, uri: &str) -> Result<String, i64> {
+        let reply = self.ask(mount, "resources/read", json!({"uri": uri})).await.unwrap();
+        match reply.0["result"]["contents"][0]["text"].as_str() {
+            Some(text) => Ok(text.to_owned()),
+            None => Err(reply.0["error"]["code"].as_i64().unwrap_or_default()),
+        }
+    }
+
+    /// Waits until a file reads as expected.
+    pub(crate) async fn reads(&self, mount: &str, uri: &str, expected: Result<&str, i64>) {
+        let start = std::time::Instant::now();
+        loop {
+            let now = self.read(mount, uri).await;
+            if now.as_deref().map_err(|code| *code) == expected {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "{uri} reads {now:?}, not {expected:?}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Waits until this many contents wait for a reviewer.
+    pub(crate) async fn waiting(&self, count: usize) -> Vec<OfferRecord> {
+        let start = std::time::Instant::now();
+        loop {
+            let page = PageRequest::default();
+            let page = self.store.waiting_offers(&self.admin, None, &page).await.unwrap();
+            if page.items.len() == count {
+                return page.items;
+            }
+            assert!(start.elapsed() < PATIENCE, "{} wait, not {count}", page.items.len());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Approves everything that waits, once so many contents do.
+    pub(crate) async fn approve(&self, count: usize) {
+        for offer in self.waiting(count).await {
+            let decision = OfferDecision::new(Verdict::Approve, "read it");
+            self.store.decide_offer(&self.admin, offer.id, decision).await.unwrap();
+        }
+    }
+}

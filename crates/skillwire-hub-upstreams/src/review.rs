@@ -1,0 +1,165 @@
+//! What becomes of a listing: nothing, a record, or content that is fetched for its review.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use skillwire_core::{ContentId, SkillUri};
+use skillwire_hub::{OfferState, RuleOutcome, Upstream, UpstreamMode, UpstreamSkillId};
+use skillwire_hub_store::{HubStore, NewJob, NewOffer, StoreError, UploadedFile};
+
+use crate::{facts::facts_of, fetching::OfferedSkill, follower::UpstreamState};
+
+/// How long one replica has the fetching of an upstream to itself; it is extended with each skill.
+const LEASE: Duration = Duration::from_mins(2);
+
+/// How long to wait before a listing is looked at again of which something could not be done.
+const AGAIN: Duration = Duration::from_secs(10);
+
+impl UpstreamState {
+    /// Looks at every listing for ever.
+    pub(crate) async fn review_for_ever(&self) {
+        let mut changes = self.changes();
+        loop {
+            changes.borrow_and_update();
+            let again = match self.review().await {
+                Ok(again) => again,
+                Err(error) => {
+                    let label = &self.settings.now().label;
+                    tracing::warn!(%label, %error, "what an upstream lists could not be recorded");
+                    Some(AGAIN)
+                }
+            };
+            let again = async {
+                match again {
+                    Some(pause) => tokio::time::sleep(pause).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                changed = changes.changed() => if changed.is_err() { return },
+                () = self.reconsider.notified() => {}
+                () = again => {}
+            }
+        }
+    }
+
+    /// Looks at the listing of now; returns when to do so again even if it stays the same.
+    async fn review(&self) -> Result<Option<Duration>, StoreError> {
+        let upstream = self.settings.now();
+        let standing = self.standing();
+        if standing.listed_at.is_none() || standing.failure.is_some() {
+            // What was offered stays offered, so that a short outage takes no skill away.
+            return Ok(None);
+        }
+        let offered: BTreeMap<SkillUri, (ContentId, OfferedSkill)> = self
+            .offered()
+            .into_iter()
+            .filter_map(|skill| Some((skill.uri().clone(), (skill.content()?, skill))))
+            .collect();
+        let listed = offered.iter().map(|(uri, (content, _))| (uri.clone(), *content)).collect();
+        match upstream.mode {
+            UpstreamMode::Passthrough => Ok(None),
+            UpstreamMode::Observe => {
+                let new = self.store.observe_listing(&upstream.label, &listed).await?;
+                if new > 0 {
+                    tracing::info!(label = %upstream.label, new, "an upstream lists new content");
+                }
+                Ok(None)
+            }
+            UpstreamMode::Admit | UpstreamMode::Pin => {
+                let complete = standing.is_complete;
+                let missing =
+                    self.store.compare_listing(&upstream.label, &listed, complete).await?;
+                if missing.is_empty() {
+                    return Ok(None);
+                }
+                let missing = missing.iter().filter_map(|uri| offered.get(uri)).collect();
+                self.fetch_alone(&upstream, missing).await
+            }
+        }
+    }
+
+    /// Fetches content, unless another replica does; then it is looked at again.
+    async fn fetch_alone(
+        &self,
+        upstream: &Upstream,
+        missing: Vec<&(ContentId, OfferedSkill)>,
+    ) -> Result<Option<Duration>, StoreError> {
+        let kind = format!("fetch-upstream:{}", upstream.label);
+        let job = NewJob {
+            kind: kind.clone(),
+            payload: String::new(),
+            unique_key: Some(kind.clone()),
+            run_at: self.store.now(),
+        };
+        self.store.enqueue(job).await?;
+        let Some(job) = self.store.lease_job(&kind, &self.worker, LEASE).await? else {
+            return Ok(Some(Duration::from_secs(1)));
+        };
+        let mut failed = false;
+        for (content, skill) in missing {
+            if self.settings.now().mode != upstream.mode {
+                break;
+            }
+            failed |= !self.fetch(upstream, *content, skill).await?;
+            if !self.store.renew_job(job.id, &self.worker, LEASE).await? {
+                return Ok(Some(AGAIN));
+            }
+        }
+        self.store.finish_job(job.id, &self.worker).await?;
+        Ok(failed.then_some(AGAIN))
+    }
+
+    /// Fetches one content and keeps it for its review; tells whether that succeeded.
+    async fn fetch(
+        &self,
+        upstream: &Upstream,
+        content: ContentId,
+        skill: &OfferedSkill,
+    ) -> Result<bool, StoreError> {
+        let (label, uri) = (&upstream.label, skill.uri());
+        let fetched = match skill.fetch(self.server(), upstream.limits.skill_bytes).await {
+            Ok(fetched) => fetched,
+            Err(error) => {
+                tracing::warn!(%label, %uri, %error, "new content could not be fetched");
+                return Ok(false);
+            }
+        };
+        let inspector = self.inspector.as_deref();
+        let facts = facts_of(&fetched.files, &fetched.frontmatter, inspector);
+        let id = UpstreamSkillId::new(label.clone(), uri.clone());
+        let before = approved_before(&self.store, &id).await?;
+        let outcome = upstream.rules.decide(&facts, before.as_ref());
+        let files = fetched.files.into_iter().map(|(path, bytes)| UploadedFile {
+            path,
+            bytes,
+            claimed: None,
+        });
+        let offer = NewOffer::new(uri.clone(), files.collect(), fetched.entry).with_facts(facts);
+        match self.store.keep_offers(label, vec![offer]).await {
+            Ok(_) => {}
+            // The store says what is wrong with it, such as too many files; another listing may be better.
+            Err(error) if error.refusal().is_some() => {
+                tracing::warn!(%label, %uri, %error, "new content could not be kept");
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        }
+        if let RuleOutcome::Approve { because } = outcome {
+            let reason = format!("rules of the upstream: {}", because.join(", "));
+            self.store.approve_by_rules(&id, &content, &reason).await?;
+        }
+        Ok(true)
+    }
+}
+
+/// What the content of a skill shows that was approved last.
+async fn approved_before(
+    store: &HubStore,
+    id: &UpstreamSkillId,
+) -> Result<Option<skillwire_hub::ContentFacts>, StoreError> {
+    let now = store.now();
+    let offers = store.offers_of(&id.upstream, Some(&id.uri)).await?;
+    let approved = offers.into_iter().filter(|offer| offer.state(now) == OfferState::Approved);
+    let last = approved.max_by_key(|offer| offer.decision.as_ref().map(|decision| decision.at));
+    Ok(last.map(|offer| offer.facts))
+}
