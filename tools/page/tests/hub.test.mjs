@@ -204,7 +204,7 @@ test("a reviewer approves, and readers get it without loading a page again", asy
   await page.getByRole("button", { name: "Approve" }).click();
   await page.getByText("is approved").waitFor();
   await reader.getByText("Something changed since you opened this page").waitFor();
-  assert.ok(before.includes("1 skill"));
+  assert.ok(before.includes("1 skill") && !before.includes("Something changed"));
   await reader.getByRole("link", { name: "Show it" }).click();
   await reader.getByText("2 skills").waitFor();
 });
@@ -217,6 +217,34 @@ test("texts of skills do nothing", async () => {
   assert.equal(await page.getByRole("button", { name: "Approve" }).count(), 1);
   assert.equal(await page.locator("a[href^='javascript:']").count(), 0);
   assertQuiet(page);
+});
+
+test("several are decided after a summary, and a rejection is taken back until the review is left", async () => {
+  const page = await signedIn("rex");
+  await page.goto(`${origin}/review`);
+  await page.getByRole("checkbox", { name: "Select trap" }).check();
+  await page.getByRole("button", { name: "Reject selected" }).click();
+  await look(page, "hub-batch");
+  await page.getByRole("button", { name: "Reject 1 skill" }).click();
+  await page.getByText("Recorded 1 decision").waitFor();
+  await page.getByText("Nothing waits for you").waitFor();
+  await page.getByRole("button", { name: "Undo trap" }).click();
+  await page.getByText("was taken back").waitFor();
+  const steps = events().filter((event) => event.target === "acme/trap@1.0.0" && event.action === "transition");
+  assert.equal(steps.length, 2);
+  assert.match(JSON.stringify(steps), /taken back by its reviewer/);
+  await page.getByText("1 waiting").waitFor();
+});
+
+test("on a narrow screen nothing is wider than the screen", async () => {
+  const page = await signedIn("root");
+  await page.setViewportSize({ width: 360, height: 740 });
+  for (const [name, path] of [["catalogue", "/"], ["review", `/review?id=${key("acme/trap@1.0.0")}`], ["log", "/audit"], ["connect", "/connect"], ["tokens", "/tokens"]]) {
+    await page.goto(origin + path);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 360, `${name} is ${wide} wide`);
+    await look(page, `hub-phone-${name}`);
+  }
 });
 
 test("the other sections are for everybody who may see them", async () => {
