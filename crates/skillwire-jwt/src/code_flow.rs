@@ -1,4 +1,4 @@
-//! Signing a user in at an issuer: the authorization code flow of OAuth 2.1 and OpenID Connect, with PKCE.
+//! Signing a user in at an issuer: the authorization code flow of OAuth 2.1, with PKCE and an ID token.
 //!
 //! Nothing is kept between the two requests of a browser. State, nonce and verifier follow from a secret
 //! that only the browser has, in a cookie, and from the issuer's name. An answer that another browser, or

@@ -228,7 +228,7 @@ impl PageProvider for HubPage {
         tokio::spawn(async move {
             loop {
                 tokio::select! {
-                    changed = changes.changed() => if changed.is_err() { return },
+                    news = changes.changed() => if news.is_err() { return },
                     () = sender.closed() => return,
                 }
                 tokio::time::sleep(PAUSE).await;

@@ -43,9 +43,8 @@ impl HubPage {
         if answer.issuer.is_some_and(|named| named != issuer.rules().issuer) {
             return Err(refused("Another issuer answered."));
         }
-        let code = match (answer.error, answer.code) {
-            (None, Some(code)) => code,
-            _ => return Err(refused("The issuer did not sign you in.")),
+        let (None, Some(code)) = (answer.error, answer.code) else {
+            return Err(refused("The issuer did not sign you in."));
         };
         let says = issuer.signed_in(&flow, code).await.map_err(problem)?;
         let reader = self.readers().sign_in_as(says).await;
