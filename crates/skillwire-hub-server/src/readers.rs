@@ -81,14 +81,13 @@ impl HubReaders {
     /// Signs a reader in with a token of the hub, or of an issuer for the hub's API.
     #[tracing::instrument(skip_all)]
     pub async fn sign_in(&self, token: &str) -> Option<SignedReader> {
-        let reader = match token.parse::<TokenSecret>() {
-            Ok(secret) => SignedReader(Credential::Token(secret.hash())),
-            Err(_) => {
-                let resource = self.resource.as_deref().unwrap_or_default();
-                let says = self.access.verify(token, resource).await.ok()?;
-                let until = says.expires;
-                SignedReader(Credential::Issuer { says, until })
-            }
+        let reader = if let Ok(secret) = token.parse::<TokenSecret>() {
+            SignedReader(Credential::Token(secret.hash()))
+        } else {
+            let resource = self.resource.as_deref().unwrap_or_default();
+            let says = self.access.verify(token, resource).await.ok()?;
+            let until = says.expires;
+            SignedReader(Credential::Issuer { says, until })
         };
         self.caller(&reader).await.map(|_| reader)
     }
@@ -157,7 +156,7 @@ impl HubReaders {
         skill: &SkillId,
         number: Option<&Version>,
     ) -> Result<VersionRecord, StoreError> {
-        let hub = self.everything()?;
+        let hub = everything()?;
         let unknown = || Refusal::UnknownSkill(skill.clone());
         if let Some(number) = number {
             let version = VersionRef::new(skill.clone(), number.clone());
@@ -186,7 +185,7 @@ impl HubReaders {
         skill: &SkillId,
     ) -> Result<Vec<VersionRecord>, StoreError> {
         let page = PageRequest::first(100);
-        let all = self.store.versions(&self.everything()?, skill, &page).await?;
+        let all = self.store.versions(&everything()?, skill, &page).await?;
         let mut seen = Vec::new();
         for record in all.items {
             if self.shows(caller, &record).await? {
@@ -225,17 +224,17 @@ impl HubReaders {
         Ok(CallerSight::of(caller, &namespaces, &self.access.now()))
     }
 
-    /// The hub itself, which reads what it then decides about.
-    fn everything(&self) -> Result<Caller, StoreError> {
-        Ok(Caller::administrator(skillwire_hub_store::hub_subject()?))
-    }
-
     /// Records that a reader read a file of a version.
     pub fn note_read(&self, caller: &Caller, record: &VersionRecord, path: &RelPath) {
         let version = VersionRef::new(record.skill.clone(), record.version.clone());
         let reads = self.replica.reads();
         reads.version_read(caller.subject.as_str(), &version, record.content, path);
     }
+}
+
+/// The hub itself, which reads what it then decides about.
+fn everything() -> Result<Caller, StoreError> {
+    Ok(Caller::administrator(skillwire_hub_store::hub_subject()?))
 }
 
 /// A version as a replica would serve it.

@@ -166,13 +166,7 @@ impl IssuerKeys {
             return Err(refused(&url, "it names another issuer"));
         }
         let url = found.jwks_uri;
-        // Trust boundary: what a document names is its author's choice. An issuer of the operator may keep
-        // its keys on its own origin, wherever that is, and elsewhere only at public addresses.
-        let origin = |url: &str| url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
-        let place = match self.place {
-            IssuerPlace::Anywhere if origin(&url) == origin(base) => IssuerPlace::Anywhere,
-            _ => IssuerPlace::Public,
-        };
+        let place = place_at(&url, base, self.place);
         let keys = token::read_keys(&get(&url, place).await?);
         keys.ok_or_else(|| refused(&url, "it is not a set of keys"))
     }
@@ -183,7 +177,19 @@ pub fn may_be_asked(issuer: &str, place: IssuerPlace) -> bool {
     client(issuer, place).is_ok()
 }
 
-fn client(url: &str, place: IssuerPlace) -> Result<RestClient, KeysUnavailable> {
+/// Where an address may be that a document of an issuer names.
+///
+/// Trust boundary: what a document names is its author's choice. An issuer of the operator may have
+/// addresses on its own origin, wherever that is, and elsewhere only public ones.
+pub(crate) fn place_at(url: &str, issuer: &str, place: IssuerPlace) -> IssuerPlace {
+    let origin = |url: &str| url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
+    match place {
+        IssuerPlace::Anywhere if origin(url) == origin(issuer) => IssuerPlace::Anywhere,
+        _ => IssuerPlace::Public,
+    }
+}
+
+pub(crate) fn client(url: &str, place: IssuerPlace) -> Result<RestClient, KeysUnavailable> {
     let address = || KeysUnavailable::Address(url.to_owned());
     let parsed = ServerUrl::parse(url).map_err(|_| address())?;
     let limits = Limits::default().with_bytes(MAX_BYTES).with_timeout(PATIENCE);
@@ -194,7 +200,7 @@ fn client(url: &str, place: IssuerPlace) -> Result<RestClient, KeysUnavailable> 
     client.map_err(|_| address())
 }
 
-async fn get(url: &str, place: IssuerPlace) -> Result<Bytes, KeysUnavailable> {
+pub(crate) async fn get(url: &str, place: IssuerPlace) -> Result<Bytes, KeysUnavailable> {
     let client = client(url, place)?;
     let answer = client.send(Method::GET, "", &[], Bytes::new()).await;
     let answer =

@@ -9,12 +9,14 @@
 //! This crate never knows what a caller may do, nor how a request arrived.
 
 mod algorithm;
+mod code_flow;
 mod issuer_keys;
 mod token;
 mod trusted_issuer;
 
 pub use self::{
     algorithm::{Algorithm, UnknownAlgorithm},
+    code_flow::{NotSignedIn, SignInClient, SignInFlow},
     issuer_keys::{IssuerKeys, IssuerPlace, KeysUnavailable, may_be_asked},
     token::{Expected, InvalidJwt, IssuerKey, UnverifiedJwt, read_keys},
     trusted_issuer::{ClaimPath, IssuerRules, NotAdmitted, TokenCaller, TrustedIssuer},

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     algorithm::Algorithm,
+    code_flow::SignInClient,
     issuer_keys::{IssuerKeys, IssuerPlace, KeysUnavailable},
     token::{Expected, InvalidJwt, UnverifiedJwt},
 };
@@ -54,6 +55,8 @@ pub struct IssuerRules {
     pub groups: ClaimPath,
     /// A scope that tokens must have.
     pub required_scope: Option<String>,
+    /// The program in whose name users sign in there, if they do.
+    pub client: Option<SignInClient>,
 }
 
 impl IssuerRules {
@@ -66,6 +69,7 @@ impl IssuerRules {
             subject: ClaimPath(vec!["sub".to_owned()]),
             groups: ClaimPath(vec!["groups".to_owned()]),
             required_scope: None,
+            client: None,
         }
     }
 
@@ -153,9 +157,20 @@ impl TrustedIssuer {
     ) -> Result<TokenCaller, NotAdmitted> {
         let audiences: Vec<&str> =
             self.rules.audiences.iter().map(String::as_str).chain([resource]).collect();
+        let claims = self.claims(token, &audiences, now).await?;
+        self.caller(&claims)
+    }
+
+    /// Checks a token that is meant for one of some audiences, and returns its claims.
+    pub(crate) async fn claims(
+        &self,
+        token: &str,
+        audiences: &[&str],
+        now: SystemTime,
+    ) -> Result<Map<String, Value>, NotAdmitted> {
         let expected = Expected {
             issuer: &self.rules.issuer,
-            audiences: &audiences,
+            audiences,
             algorithms: &self.rules.algorithms,
             now,
         };
@@ -164,15 +179,14 @@ impl TrustedIssuer {
         let read = UnverifiedJwt::read(token)?;
         read.could_be(expected)?;
         let keys = self.keys.keys(false).await?;
-        let claims = match read.verify(&keys, expected) {
+        match read.verify(&keys, expected) {
             // The issuer may have a new key.
             Err(InvalidJwt::UnknownKey) => {
                 let keys = self.keys.keys(true).await?;
-                UnverifiedJwt::read(token)?.verify(&keys, expected)?
+                Ok(UnverifiedJwt::read(token)?.verify(&keys, expected)?)
             }
-            checked => checked?,
-        };
-        self.caller(&claims)
+            checked => Ok(checked?),
+        }
     }
 
     fn caller(&self, claims: &Map<String, Value>) -> Result<TokenCaller, NotAdmitted> {
@@ -181,6 +195,11 @@ impl TrustedIssuer {
         {
             return Err(NotAdmitted::Scope(scope.clone()));
         }
+        self.named(claims)
+    }
+
+    /// Returns the caller that claims name.
+    pub(crate) fn named(&self, claims: &Map<String, Value>) -> Result<TokenCaller, NotAdmitted> {
         let subject = self.rules.subject.find(claims).and_then(Value::as_str);
         let subject = subject.filter(|text| !text.is_empty()).ok_or(NotAdmitted::Nameless)?;
         let groups = self.rules.groups.find(claims).map(words).unwrap_or_default();

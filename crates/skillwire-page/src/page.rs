@@ -210,7 +210,7 @@ impl<P: PageProvider> Page<P> {
         };
         let visit = Visit { provider: &**provider, session: &session, has_cookie, params };
         if !is_post && path == "/events" {
-            return match provider.live(&session.reader) {
+            return match provider.live(&session.reader).await {
                 Some(changes) => live::open(changes, stopping.subscribe()),
                 None => response::text(StatusCode::NO_CONTENT, ""),
             };

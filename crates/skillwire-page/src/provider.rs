@@ -202,7 +202,10 @@ pub trait PageProvider: Send + Sync + 'static {
     }
 
     /// Follows the changes that concern a reader, for pages that are open.
-    fn live(&self, _reader: &Self::Reader) -> Option<watch::Receiver<LiveState>> {
-        None
+    fn live(
+        &self,
+        _reader: &Self::Reader,
+    ) -> impl Future<Output = Option<watch::Receiver<LiveState>>> + Send {
+        async { None }
     }
 }

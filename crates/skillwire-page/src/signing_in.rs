@@ -53,7 +53,7 @@ impl<P: PageProvider> Page<P> {
 
     /// Sends the reader to a place where they sign in. The cookie ties its answer to this browser.
     async fn leave_to_sign_in(&self, place: &str, headers: &HeaderMap) -> PageResponse {
-        let Ok(secret) = random_secret() else { return self.failed() };
+        let Ok(secret) = random_secret() else { return failed() };
         let back = self.back(headers);
         match self.provider().sign_in_address(place, &secret, &back).await {
             Ok(address) => {
@@ -90,15 +90,10 @@ impl<P: PageProvider> Page<P> {
     /// The answer is a page that leads on, and not a redirect: browsers leave out the cookie of a
     /// redirect that began at another site, such as the file that opened the browser.
     fn begin(&self, reader: P::Reader) -> PageResponse {
-        let Ok(cookie) = self.sessions().begin(reader) else { return self.failed() };
+        let Ok(cookie) = self.sessions().begin(reader) else { return failed() };
         let view = html! { p { (t::SIGNED_IN) " " a href="/" { (t::GO_ON) } } };
         let page = response::html(StatusCode::OK, render::bare(t::SIGNED_IN, Some("/"), &view));
         response::set_cookie(page, &cookie)
-    }
-
-    fn failed(&self) -> PageResponse {
-        tracing::error!("the system gives no random numbers");
-        response::text(StatusCode::INTERNAL_SERVER_ERROR, "The page failed.")
     }
 
     fn refuse(&self, problem: &PageProblem) -> PageResponse {
@@ -142,4 +137,9 @@ impl<P: PageProvider> Page<P> {
         };
         response::html(status, render::bare(t::NOT_SIGNED_IN, None, &view))
     }
+}
+
+fn failed() -> PageResponse {
+    tracing::error!("the system gives no random numbers");
+    response::text(StatusCode::INTERNAL_SERVER_ERROR, "The page failed.")
 }

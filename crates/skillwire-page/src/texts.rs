@@ -130,7 +130,6 @@ pub(crate) const DECIDE: &str = "Decide";
 pub(crate) const SELECT: &str = "Select";
 pub(crate) const WITH_SELECTED: &str = "With the selected skills";
 pub(crate) const REVIEW_SELECTED: &str = "Approve selected…";
-pub(crate) const DECLINE_SELECTED: &str = "Decline selected…";
 pub(crate) const BATCH_TITLE: &str = "Check before you decide";
 pub(crate) const BATCH_MOVED: &str =
     "This changed since you selected it. It is left out; look at it again.";
@@ -187,6 +186,14 @@ pub(crate) fn answer(answer: AnswerKind) -> &'static str {
         AnswerKind::No => "Decline",
         AnswerKind::Approve => "Approve",
         AnswerKind::Reject => "Reject",
+    }
+}
+
+/// The words of an answer that several selected skills get.
+pub(crate) fn refuse_selected(answer: AnswerKind) -> &'static str {
+    match answer {
+        AnswerKind::Reject => "Reject selected…",
+        _ => "Decline selected…",
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
 pub(crate) fn connect(view: &ConnectView) -> Markup {
     html! {
         h1 { (t::section(Section::Connect)) }
-        p.lead { (view.about) }
+        p.lead { (crate::text::worded(&view.about)) }
         @if let Some(line) = &view.line { p { (t::CONNECT_ALL) } (parts::copyable(line)) }
         @for entry in &view.entries {
             section.client {

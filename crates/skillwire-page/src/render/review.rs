@@ -42,7 +42,7 @@ pub(crate) fn queue(frame: &Frame, view: &QueueView, recent: &[RecordedDecision]
                         legend { (t::WITH_SELECTED) }
                         (reason_field())
                         button type="submit" name="answer" value=(view.batch.0.word()) { (t::REVIEW_SELECTED) }
-                        button.danger type="submit" name="answer" value=(view.batch.1.word()) { (t::DECLINE_SELECTED) }
+                        button.danger type="submit" name="answer" value=(view.batch.1.word()) { (t::refuse_selected(view.batch.1)) }
                     }
                 }
             }

@@ -18,7 +18,7 @@ pub(crate) fn table(frame: &Frame, query: &TableQuery, view: &TableView) -> Mark
     let words = view.has_search.then_some(query.words.as_str());
     html! {
         h1 { (t::section(frame.section)) }
-        @if !view.about.is_empty() { p.lead { (view.about) } }
+        @if !view.about.is_empty() { p.lead { (crate::text::worded(&view.about)) } }
         (parts::notices(&view.notices, &frame.form_token, &back))
         @if view.has_search || !view.filters.is_empty() {
             (parts::search_form(path, (words, t::SEARCH), &view.filters, &chosen))

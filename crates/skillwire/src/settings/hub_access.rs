@@ -9,9 +9,10 @@ use std::{
 
 use serde::Deserialize;
 use skillwire_attest::SigningKey;
+use skillwire_client::Secret;
 use skillwire_hub::{ConfiguredAccess, InvalidHubName, NamespaceName, Role, SharedPolicy, Subject};
 use skillwire_hub_server::HubAccess;
-use skillwire_jwt::{Algorithm, ClaimPath, IssuerRules, TrustedIssuer};
+use skillwire_jwt::{Algorithm, ClaimPath, IssuerRules, SignInClient, TrustedIssuer};
 
 use super::hub::duration;
 use crate::{failure::Failure, regular_file};
@@ -37,6 +38,11 @@ struct IssuerTable {
     groups_claim: Option<String>,
     #[serde(default)]
     required_scope: Option<String>,
+    /// The program in whose name users sign in to the page.
+    #[serde(default)]
+    client_id: Option<String>,
+    #[serde(default)]
+    client_secret: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -172,7 +178,23 @@ impl IssuerTable {
             rules.groups = claim(text)?;
         }
         rules.required_scope.clone_from(&self.required_scope);
+        rules.client = self.client()?;
         Ok(rules)
+    }
+}
+
+impl IssuerTable {
+    fn client(&self) -> Result<Option<SignInClient>, Failure> {
+        let secret = self.client_secret.as_deref().map(Secret::new);
+        match &self.client_id {
+            Some(id) if !id.is_empty() => Ok(Some(SignInClient { id: id.clone(), secret })),
+            None if secret.is_none() => Ok(None),
+            _ => Err(Failure::usage(format!(
+                "`client-id` of the issuer `{}` is missing.",
+                self.issuer
+            ))
+            .hint("It is the identifier that the issuer gave to this hub.")),
+        }
     }
 }
 

@@ -351,7 +351,7 @@ impl PageProvider for HostPage {
         outcome
     }
 
-    fn live(&self, _: &Owner) -> Option<watch::Receiver<LiveState>> {
+    async fn live(&self, _: &Owner) -> Option<watch::Receiver<LiveState>> {
         Some(self.live.subscribe())
     }
 }

@@ -28,8 +28,9 @@ pub(super) fn view(name: &str, url: &str) -> ConnectView {
              {endpoint}/c/CHANNEL. Make a token of your own for each client, and put it into the variable \
              SKILLWIRE_TOKEN."
         ),
-        line: Some(format!("skillwire server add {label} {endpoint}")),
+        line: None,
         entries: vec![
+            entry("Skillwire", "a terminal", format!("skillwire server add {label} {endpoint}")),
             entry("Claude Code", ".mcp.json", servers("mcpServers", http.clone())),
             entry("Cursor", ".cursor/mcp.json", servers("mcpServers", json!({}))),
             entry("VS Code", ".vscode/mcp.json", servers("servers", http)),

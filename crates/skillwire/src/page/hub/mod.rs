@@ -219,23 +219,25 @@ impl PageProvider for HubPage {
         self.carry_out(&self.caller(reader).await?, act).await
     }
 
-    fn live(&self, reader: &SignedReader) -> Option<watch::Receiver<LiveState>> {
-        let (sender, receiver) = watch::channel(LiveState::default());
-        let (page, reader) = (self.clone(), reader.clone());
+    async fn live(&self, reader: &SignedReader) -> Option<watch::Receiver<LiveState>> {
         let mut changes = self.readers().changes();
+        changes.borrow_and_update();
+        let caller = self.caller(reader).await.ok()?;
+        let (sender, receiver) = watch::channel(self.live_state(&caller).await.ok()?);
+        let (page, reader) = (self.clone(), reader.clone());
         tokio::spawn(async move {
             loop {
+                tokio::select! {
+                    news = changes.changed() => if news.is_err() { return },
+                    () = sender.closed() => return,
+                }
+                tokio::time::sleep(PAUSE).await;
+                changes.borrow_and_update();
                 // A reader who is no longer admitted learns nothing more: the stream ends.
                 let Ok(caller) = page.caller(&reader).await else { return };
                 if let Ok(now) = page.live_state(&caller).await {
                     sender.send_if_modified(|before| std::mem::replace(before, now) != now);
                 }
-                tokio::select! {
-                    changed = changes.changed() => if changed.is_err() { return },
-                    () = sender.closed() => return,
-                }
-                tokio::time::sleep(PAUSE).await;
-                changes.borrow_and_update();
             }
         });
         Some(receiver)

@@ -1,20 +1,63 @@
 //! Signing in at the identity provider of the hub's users.
 
+use std::sync::Arc;
+
 use skillwire_hub_server::SignedReader;
+use skillwire_jwt::{NotSignedIn, SignInFlow, TrustedIssuer};
 use skillwire_page::{Filled, PageProblem, SignInAnswer, SignInPlace};
 
 use super::HubPage;
 
 impl HubPage {
+    /// The issuers at which users sign in, as they are configured now.
+    fn issuers(&self) -> Vec<Arc<TrustedIssuer>> {
+        let access = self.readers().access().now();
+        access.issuers.iter().filter(|issuer| issuer.rules().client.is_some()).cloned().collect()
+    }
+
     pub(super) fn places(&self) -> Vec<SignInPlace> {
-        Vec::new()
+        let place = |issuer: &Arc<TrustedIssuer>| {
+            let id = issuer.rules().issuer.clone();
+            let label = id.split_once("://").map_or(id.as_str(), |(_, rest)| rest).to_owned();
+            SignInPlace { id, label }
+        };
+        self.issuers().iter().map(place).collect()
     }
 
-    pub(super) async fn address_at(&self, _: &str, _: &str, _: &str) -> Filled<String> {
-        Err(PageProblem::NotFound)
+    pub(super) async fn address_at(&self, place: &str, secret: &str, back: &str) -> Filled<String> {
+        let issuers = self.issuers();
+        let issuer = issuers.iter().find(|issuer| issuer.rules().issuer == place);
+        let issuer = issuer.ok_or(PageProblem::NotFound)?;
+        let flow = SignInFlow::new(secret, place, back);
+        issuer.sign_in_address(&flow).await.map_err(problem)
     }
 
-    pub(super) async fn reader_of(&self, _: SignInAnswer<'_>) -> Filled<SignedReader> {
-        Err(PageProblem::NotFound)
+    pub(super) async fn reader_of(&self, answer: SignInAnswer<'_>) -> Filled<SignedReader> {
+        // The state fits the one issuer that this browser was sent to.
+        let begun = self.issuers().into_iter().find_map(|issuer| {
+            let flow = SignInFlow::new(answer.secret, &issuer.rules().issuer, answer.back);
+            flow.is_answered_by(answer.state).then_some((issuer, flow))
+        });
+        let (issuer, flow) =
+            begun.ok_or_else(|| refused("The answer belongs to another sign-in."))?;
+        if answer.issuer.is_some_and(|named| named != issuer.rules().issuer) {
+            return Err(refused("Another issuer answered."));
+        }
+        let (None, Some(code)) = (answer.error, answer.code) else {
+            return Err(refused("The issuer did not sign you in."));
+        };
+        let says = issuer.signed_in(&flow, code).await.map_err(problem)?;
+        let reader = self.readers().sign_in_as(says).await;
+        reader.ok_or_else(|| refused("This hub does not admit you. Ask its operator."))
     }
+}
+
+fn refused(sentence: &str) -> PageProblem {
+    PageProblem::Refused(format!("{sentence} Begin again here."))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "made for `map_err`")]
+fn problem(error: NotSignedIn) -> PageProblem {
+    tracing::warn!(%error, "a user could not sign in");
+    refused("The issuer could not be asked, or its answer cannot be used.")
 }

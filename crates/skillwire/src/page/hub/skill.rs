@@ -172,12 +172,11 @@ impl HubPage {
                 }
                 None => None,
             };
-            match bytes {
-                Some(bytes) => files.add(file.path.to_string(), bytes),
-                None => {
-                    let reason = skillwire_scan::UnseenReason::NotFetched;
-                    files.add_unread(file.path.to_string(), Some(file.size), reason);
-                }
+            if let Some(bytes) = bytes {
+                files.add(file.path.to_string(), bytes);
+            } else {
+                let reason = skillwire_scan::UnseenReason::NotFetched;
+                files.add_unread(file.path.to_string(), Some(file.size), reason);
             }
         }
         files

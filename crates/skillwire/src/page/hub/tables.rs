@@ -146,7 +146,7 @@ impl HubPage {
             }
             let review = match namespace.review {
                 skillwire_hub::ReviewPolicy::Required => (Tone::Good, "required"),
-                _ => (Tone::Plain, "none"),
+                skillwire_hub::ReviewPolicy::None => (Tone::Plain, "none"),
             };
             TableRow {
                 cells: vec![
