@@ -17,6 +17,7 @@ mod reload;
 mod scanned;
 mod serve;
 mod tokens;
+mod upstreams;
 
 use super::Outcome;
 use crate::args::{

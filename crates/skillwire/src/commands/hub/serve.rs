@@ -10,7 +10,7 @@ use skillwire_server::{
 };
 use tokio::net::TcpListener;
 
-use super::{client::store_failure, reload::Reloaded};
+use super::{client::store_failure, reload::Reloaded, upstreams};
 use crate::{
     args::{HttpAddress, HubServeArgs, LogFormat},
     commands::{Outcome, serve::signals},
@@ -56,6 +56,7 @@ async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
     let options = options(args, file)?
         .access(reloaded.access.clone())
         .signer(reloaded.signer.clone())
+        .upstreams(upstreams::options()?)
         .url(file.url.clone());
     let started = skillwire_hub_server::start(store.clone(), file.identity(), options);
     let (service, following) = tokio::select! {
