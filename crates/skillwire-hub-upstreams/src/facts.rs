@@ -45,6 +45,12 @@ pub trait InspectContent: Send + Sync + fmt::Debug {
     fn inspect(&self, files: &[(RelPath, Bytes)]) -> Vec<ContentFinding>;
 }
 
+/// Whether the name of a file says that it can be run.
+pub fn names_script(path: &RelPath) -> bool {
+    let path = path.as_str();
+    path.starts_with("scripts/") || SCRIPTS.iter().any(|ending| path.ends_with(ending))
+}
+
 /// Collects what can be told from the files of a skill.
 pub(crate) fn facts_of(
     files: &[(RelPath, Bytes)],
@@ -54,10 +60,7 @@ pub(crate) fn facts_of(
     let mut facts = ContentFacts::default();
     for (path, bytes) in files {
         let name = path.as_str();
-        let is_script = name.starts_with("scripts/")
-            || SCRIPTS.iter().any(|ending| name.ends_with(ending))
-            || bytes.starts_with(b"#!");
-        if is_script {
+        if names_script(path) || bytes.starts_with(b"#!") {
             facts.scripts.insert(name.to_owned());
         }
         match std::str::from_utf8(bytes) {

@@ -17,7 +17,7 @@ mod repository;
 mod review;
 
 pub use self::{
-    facts::{ContentFinding, InspectContent},
+    facts::{ContentFinding, InspectContent, names_script},
     follower::{FollowedUpstream, UpstreamStanding},
     gate::MountKind,
     options::{InvalidAddress, MakeAddress, UpstreamOptions},

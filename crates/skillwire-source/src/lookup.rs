@@ -90,14 +90,7 @@ impl SkillLookup for SkillLookups {
     }
 
     fn cache_policy(&self) -> CachePolicy {
-        let policies = self.0.iter().map(|lookup| lookup.cache_policy());
-        policies.fold(CachePolicy::default(), |all, one| CachePolicy {
-            max_age: match (all.max_age, one.max_age) {
-                (Some(all), Some(one)) => Some(all.min(one)),
-                (all, one) => all.or(one),
-            },
-            private: all.private || one.private,
-        })
+        CachePolicy::strictest(self.0.iter().map(|lookup| lookup.cache_policy()))
     }
 }
 
@@ -119,4 +112,14 @@ pub struct CachePolicy {
     pub max_age: Option<Duration>,
     /// Whether only the client that it was made for may cache it.
     pub private: bool,
+}
+
+impl CachePolicy {
+    /// Returns the policy of an answer that is made from several parts.
+    pub fn strictest(parts: impl IntoIterator<Item = Self>) -> Self {
+        parts.into_iter().fold(Self::default(), |all, one| Self {
+            max_age: [all.max_age, one.max_age].into_iter().flatten().min(),
+            private: all.private || one.private,
+        })
+    }
 }

@@ -220,12 +220,6 @@ impl SkillLookup for FollowedServers {
     }
 
     fn cache_policy(&self) -> CachePolicy {
-        let all = self.all();
-        all.iter().map(FollowedServer::cache_policy).fold(CachePolicy::default(), |sum, one| {
-            CachePolicy {
-                max_age: [sum.max_age, one.max_age].into_iter().flatten().min(),
-                private: sum.private || one.private,
-            }
-        })
+        CachePolicy::strictest(self.all().iter().map(FollowedServer::cache_policy))
     }
 }

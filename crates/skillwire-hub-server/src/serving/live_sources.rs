@@ -9,15 +9,13 @@ use std::{
 use parking_lot::Mutex;
 use skillwire_core::{Finding, SkillName, SkillUri};
 use skillwire_hub::{NamespaceName, SkillFacts, SkillId, Timestamp};
+use skillwire_hub_upstreams::names_script;
 use skillwire_source::{
     ChangeCallback, GroupKey, ScanRequest, Skill, SkillContent, SkillSource, SourceChange,
     SourceUnavailable,
 };
 
-use super::{
-    classes::{ChannelClasses, KnownSkill},
-    skill::has_scripts,
-};
+use super::classes::{ChannelClasses, KnownSkill};
 
 /// The state of a skill that no reviewer has seen, as policies know it.
 const UNREVIEWED: &str = "unreviewed";
@@ -95,18 +93,20 @@ impl LiveSources {
         self.classes.forget_if(uri, |known| known.facts.state == UNREVIEWED);
     }
 
-    fn know(&self, label: &NamespaceName, skill: &Skill, since: Timestamp) {
-        let Ok(name) = SkillName::parse(skill.name()) else { return };
+    /// Notes what is known about a skill; tells whether a policy can be asked about it.
+    fn know(&self, label: &NamespaceName, skill: &Skill, since: Timestamp) -> bool {
+        let Ok(name) = SkillName::parse(skill.name()) else { return false };
         let mut facts = SkillFacts::new(SkillId::new(label.clone(), name));
         UNREVIEWED.clone_into(&mut facts.state);
         facts.origin = label.to_string();
         match &skill.content {
             SkillContent::Generated(_) => facts.dynamic = true,
             SkillContent::Files(tree) => {
-                facts.has_scripts = has_scripts(tree.files.iter().map(|file| &file.path));
+                facts.has_scripts = tree.files.iter().any(|file| names_script(&file.path));
             }
         }
         self.classes.know(&skill.uri, KnownSkill { facts, since });
+        true
     }
 }
 
@@ -132,14 +132,13 @@ impl SkillSource for LiveSources {
                     reported.remove(&key).iter().flatten().for_each(|uri| self.forget(uri));
                     report(SourceChange::Removed(key));
                 }
-                SourceChange::Updated(key, inspected) => {
+                SourceChange::Updated(key, mut inspected) => {
                     let key = own(key);
-                    let skills = inspected.iter().filter_map(|found| found.skill.as_ref());
-                    let uris = skills.map(|skill| {
-                        self.know(label, skill, *since);
-                        skill.uri.clone()
+                    inspected.retain(|found| {
+                        found.skill.as_ref().is_none_or(|skill| self.know(label, skill, *since))
                     });
-                    let uris: Vec<SkillUri> = uris.collect();
+                    let skills = inspected.iter().filter_map(|found| found.skill.as_ref());
+                    let uris: Vec<SkillUri> = skills.map(|skill| skill.uri.clone()).collect();
                     reported.insert(key.clone(), uris);
                     report(SourceChange::Updated(key, inspected));
                 }

@@ -14,13 +14,13 @@ use skillwire_hub::{
     Decision, NamespaceName, SkillFacts, SkillId, Timestamp, UpstreamMode, UpstreamSkill,
 };
 use skillwire_hub_store::{HubStore, OfferRecord};
-use skillwire_hub_upstreams::{MountKind, PROVENANCE_META};
+use skillwire_hub_upstreams::{MountKind, PROVENANCE_META, names_script};
 use skillwire_source::{FileTree, Skill, SkillContent};
 
 use super::{
     classes::{ChannelClasses, KnownSkill},
     files::StoredFiles,
-    skill::{file_record, has_scripts},
+    skill::file_record,
 };
 use crate::signing::{Admitted, DecisionSigner};
 
@@ -152,7 +152,7 @@ fn known_offer(
     facts.origin = label.to_string();
     facts.signed_by = offer.facts.signers.clone();
     facts.has_scripts =
-        !offer.facts.scripts.is_empty() || has_scripts(offer.files.iter().map(|file| &file.path));
+        !offer.facts.scripts.is_empty() || offer.files.iter().any(|file| names_script(&file.path));
     if let Some(worst) = &offer.facts.worst {
         facts.worst_finding.clone_from(worst);
     }

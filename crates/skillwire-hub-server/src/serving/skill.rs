@@ -9,7 +9,7 @@ use skillwire_attest::DECISION_META;
 use skillwire_core::{Frontmatter, RelPath, Scheme, SkillPath, SkillUri, media_type};
 use skillwire_hub::{SkillFacts, SkillId, VersionFile, VersionState};
 use skillwire_hub_store::{HubStore, ServedVersion};
-use skillwire_hub_upstreams::PROVENANCE_META;
+use skillwire_hub_upstreams::{PROVENANCE_META, names_script};
 use skillwire_source::{FileRecord, FileStore, FileTree, Skill, SkillContent};
 
 use super::{
@@ -184,16 +184,8 @@ fn provenance_of(served: &ServedVersion, hub: &str) -> BTreeMap<String, String> 
 pub(crate) fn known_skill(served: &ServedVersion) -> KnownSkill {
     let mut facts = SkillFacts::new(served.id.clone());
     served.state.as_str().clone_into(&mut facts.state);
-    facts.has_scripts = has_scripts(served.files.iter().map(|file| &file.path));
+    facts.has_scripts = served.files.iter().any(|file| names_script(&file.path));
     KnownSkill { facts, since: served.published_at }
-}
-
-/// Whether the names of files say that one can be run.
-pub(crate) fn has_scripts<'a>(mut paths: impl Iterator<Item = &'a RelPath>) -> bool {
-    paths.any(|path| {
-        let path = path.as_str();
-        path.starts_with("scripts/") || SCRIPTS.iter().any(|ending| path.ends_with(ending))
-    })
 }
 
 /// The record of a stored file; its media type may be known from its content.
@@ -201,10 +193,6 @@ pub(crate) fn file_record(file: &VersionFile, media_type: Option<&'static str>) 
     let media_type = media_type.unwrap_or_else(|| by_name(&file.path));
     FileRecord { path: file.path.clone(), digest: file.digest, size: file.size, media_type }
 }
-
-/// Endings of files that can be run.
-const SCRIPTS: [&str; 12] =
-    [".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".ps1", ".bat", ".exe"];
 
 /// Makes the skill that the catalogue serves for a version.
 fn skill_of(

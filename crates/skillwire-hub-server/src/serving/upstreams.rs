@@ -13,6 +13,7 @@ use skillwire_hub_store::{HubStore, StoreError};
 use skillwire_hub_upstreams::{FollowedUpstream, MountKind, UpstreamOptions};
 use skillwire_server::{Skills, http::ENDPOINT};
 use skillwire_source::{BoxFuture, CachePolicy, HeldSkills, LookupOutcome, SkillLookup};
+use tokio::runtime::Handle;
 
 use super::{
     channel::ServedChannel,
@@ -73,6 +74,8 @@ pub(crate) struct ServedUpstreams {
     reads: Arc<ReadLog>,
     table: Arc<ArcSwap<UpstreamTable>>,
     maker: Option<OfferMaker>,
+    /// The runtime on which upstreams are followed. A change may be applied on one that answers clients.
+    runtime: Handle,
 }
 
 impl ServedUpstreams {
@@ -83,7 +86,8 @@ impl ServedUpstreams {
             gateway: upstreams.gateway().clone(),
             hub: options.config.identity.name.clone(),
         });
-        Self { store, options, reads, table: Arc::default(), maker }
+        let runtime = Handle::current();
+        Self { store, options, reads, table: Arc::default(), maker, runtime }
     }
 
     /// The upstream with this label.
@@ -141,6 +145,7 @@ impl ServedUpstreams {
         options: &UpstreamOptions,
         shown: &AggregateSources,
     ) {
+        let _entered = self.runtime.enter();
         let anew = served.followed().is_none_or(|followed| followed.change(&upstream));
         if anew {
             let now = self.store.now();
@@ -157,6 +162,7 @@ impl ServedUpstreams {
         upstream: &Upstream,
         views: &CallerViews,
     ) -> Result<Arc<ServedUpstream>, StartError> {
+        let _entered = self.runtime.enter();
         let label = upstream.label.clone();
         let classes = mount::classes(views, self.store.now(), Some(label.clone()));
         let (live, stored) = (LiveSources::new(classes.clone()), HeldSkills::default());
@@ -358,12 +364,7 @@ impl SkillLookup for UpstreamLookup {
     }
 
     fn cache_policy(&self) -> CachePolicy {
-        let policies = self.upstreams().into_iter().filter_map(|served| served.followed());
-        policies.map(|followed| followed.cache_policy()).fold(CachePolicy::default(), |sum, one| {
-            CachePolicy {
-                max_age: [sum.max_age, one.max_age].into_iter().flatten().min(),
-                private: sum.private || one.private,
-            }
-        })
+        let followed = self.upstreams().into_iter().filter_map(|served| served.followed());
+        CachePolicy::strictest(followed.map(|followed| followed.cache_policy()))
     }
 }

@@ -3,6 +3,7 @@
 mod change;
 mod client;
 mod fetched;
+mod following;
 mod import;
 mod init;
 mod keys;

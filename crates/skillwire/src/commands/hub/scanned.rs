@@ -44,17 +44,43 @@ pub(super) fn before_publishing(_: &PublishArgs) -> Result<Option<Value>, Failur
     Ok(None)
 }
 
-/// Why files of a skill should not be published unseen: their worst finding at `high` or above.
+/// Files as the scanner takes them.
 #[cfg(feature = "scan")]
-pub(super) fn alarm(files: &[(RelPath, Bytes)]) -> Option<String> {
+fn scannable(files: &[(RelPath, Bytes)]) -> skillwire_scan::SkillFiles {
     let mut scanned = skillwire_scan::SkillFiles::new();
     for (path, bytes) in files {
         scanned.add(path.as_str(), bytes.clone());
     }
-    crate::commands::scan::worst(&scanned, skillwire_scan::Severity::High)
+    scanned
+}
+
+/// Why files of a skill should not be published unseen: their worst finding at `high` or above.
+#[cfg(feature = "scan")]
+pub(super) fn alarm(files: &[(RelPath, Bytes)]) -> Option<String> {
+    crate::commands::scan::worst(&scannable(files), skillwire_scan::Severity::High)
 }
 
 #[cfg(not(feature = "scan"))]
 pub(super) fn alarm(_: &[(RelPath, Bytes)]) -> Option<String> {
     None
+}
+
+/// Scans content of upstreams that is fetched for its review.
+#[cfg(feature = "scan")]
+#[derive(Debug)]
+pub(super) struct ScannedContent;
+
+#[cfg(feature = "scan")]
+impl skillwire_hub_upstreams::InspectContent for ScannedContent {
+    fn inspect(&self, files: &[(RelPath, Bytes)]) -> Vec<skillwire_hub_upstreams::ContentFinding> {
+        let report = skillwire_scan::scan(&scannable(files), skillwire_scan::RuleSet::built_in());
+        let mut found: Vec<_> = report.findings.iter().collect();
+        found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        let finding =
+            |found: &skillwire_scan::ScanFinding| skillwire_hub_upstreams::ContentFinding {
+                code: found.rule.clone(),
+                severity: found.severity.to_string(),
+            };
+        found.into_iter().map(finding).collect()
+    }
 }

@@ -14,7 +14,7 @@ use skillwire_server::{
 };
 use tokio::net::TcpListener;
 
-use super::{client::store_failure, reload::Reloaded};
+use super::{client::store_failure, following, reload::Reloaded};
 #[cfg(feature = "page")]
 use crate::page::{hub::HubPage, served::ServiceWithPage};
 use crate::{
@@ -63,6 +63,7 @@ async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
     let options = options(file, &reloaded.operating)?
         .access(reloaded.access.clone())
         .signer(reloaded.signer.clone())
+        .upstreams(following::options()?)
         .url(file.url.clone());
     let started = skillwire_hub_server::start(store.clone(), file.identity(), options);
     let (service, following) = tokio::select! {

@@ -41,13 +41,13 @@ pub(in crate::commands) async fn fetch(
         })?,
     };
     let _waiting = WaitSpinner::new(format!("Fetching {}", printable(url)));
-    GitRepository::fetch(&address, &reference, options())
+    GitRepository::fetch(&address, &reference, git_options())
         .await
         .map_err(|error| failure(url, reference.as_str(), error))
 }
 
 /// How `git` is run for the user: with the credentials of the user, and no question.
-fn options() -> GitOptions {
+pub(in crate::commands) fn git_options() -> GitOptions {
     let mut options = GitOptions::default().local(true).user_configuration(true);
     for name in ["PATH", "HOME", "SSH_AUTH_SOCK", "XDG_CONFIG_HOME"] {
         if let Some(value) = variable(name) {
