@@ -66,14 +66,19 @@ struct UpdateRow {
 pub(in crate::commands) fn run(args: &UpdateArgs) -> Outcome {
     let (handles, names): (Vec<_>, Vec<_>) =
         args.names.iter().cloned().partition(|name| is_handle(name));
+    let mut exit = Exit::Ok;
     for handle in &handles {
-        let mut words = vec!["approve", handle.as_str()];
-        words.extend(args.yes.then_some("--yes"));
+        // A skill that is only looked at is not approved.
+        let mut words = vec![if args.dry_run { "show" } else { "approve" }, handle.as_str()];
+        words.extend((args.yes && !args.dry_run).then_some("--yes"));
         words.extend(args.json.then_some("--json"));
-        run_command(&words)?;
+        let ended = run_command(&words)?;
+        if exit == Exit::Ok {
+            exit = ended;
+        }
     }
     if names.is_empty() && !args.all {
-        return Ok(Exit::Ok);
+        return Ok(exit);
     }
     let settings = HostSettings::resolve()?;
     let state = InstallState::new(&settings);
@@ -94,7 +99,8 @@ pub(in crate::commands) fn run(args: &UpdateArgs) -> Outcome {
             })?;
             rows.push(row);
         }
-        finish(args, &rows)
+        let updated = finish(args, &rows)?;
+        Ok(if updated == Exit::Ok { exit } else { updated })
     })
 }
 

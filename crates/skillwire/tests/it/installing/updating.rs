@@ -69,6 +69,17 @@ async fn a_commit_that_leaves_the_skill_alone_leaves_edits_alone() {
 }
 
 #[tokio::test]
+async fn a_command_without_a_skill_names_the_option_for_all() {
+    let forge = Forge::new();
+    for command in ["update", "remove", "approve"] {
+        let ran = forge.user.run(&[command]).await.assert_exit(2);
+        assert!(ran.stderr.contains("|--all>"), "{ran:?}");
+    }
+    let ran = forge.user.run(&["server", "trust", "team"]).await.assert_exit(2);
+    assert!(ran.stderr.contains("|--none>"), "{ran:?}");
+}
+
+#[tokio::test]
 async fn a_missing_directory_is_put_back_after_a_question() {
     let forge = with_pdf("acme/skills").await;
     std::fs::remove_dir_all(forge.user.home.path().join(".claude/skills/pdf")).unwrap();
