@@ -64,7 +64,8 @@ impl Bundle {
         if media_type != WITHOUT_PROOFS && !log_entries.iter().all(LogEntry::has_proof) {
             return Err(NotVerified::malformed("a log entry", "has no inclusion proof"));
         }
-        let (certificates, timestamps) = (certificates(material)?, timestamps(material)?);
+        let certificates = certificates(material)?;
+        let timestamps = timestamps(material)?;
         Ok(Self { envelope, certificates, log_entries, timestamps })
     }
 }

@@ -134,7 +134,8 @@ impl RootCertificate {
         let parsed = Certificate::from_der(&der).map_err(InvalidCertificate::Der)?;
         anchor_from_trusted_cert(&der).map_err(InvalidCertificate::Root)?;
         let validity = parsed.tbs_certificate().validity();
-        let (from, until) = (validity.not_before, validity.not_after);
+        let from = validity.not_before;
+        let until = validity.not_after;
         Ok(Self { from: from.to_system_time(), until: until.to_system_time(), der })
     }
 

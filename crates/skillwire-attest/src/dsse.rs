@@ -92,7 +92,8 @@ impl Envelope {
     /// Returns the bytes that a signature is over: the type and the payload, each with its length,
     /// so that no bytes can move from one to the other.
     pub(crate) fn signed_bytes(&self) -> Vec<u8> {
-        let (kind, payload) = (&self.payload_type, &self.payload);
+        let kind = &self.payload_type;
+        let payload = &self.payload;
         let mut bytes = format!("DSSEv1 {} {kind} {} ", kind.len(), payload.len()).into_bytes();
         bytes.extend_from_slice(payload);
         bytes

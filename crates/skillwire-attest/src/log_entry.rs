@@ -97,7 +97,9 @@ impl LogEntry {
     /// Writes what the log signs as its promise: JSON in canonical form.
     fn promised(&self, seconds: u64) -> String {
         let id: Vec<String> = self.log_id.iter().map(|byte| format!("{byte:02x}")).collect();
-        let (body, id, index) = (STANDARD.encode(&self.body), id.concat(), self.log_index);
+        let body = STANDARD.encode(&self.body);
+        let id = id.concat();
+        let index = self.log_index;
         format!(
             r#"{{"body":"{body}","integratedTime":{seconds},"logID":"{id}","logIndex":{index}}}"#
         )
@@ -167,7 +169,8 @@ impl LoggedSignature {
             }
             ("hashedrekord", "0.0.2") => {
                 let spec = inside(spec, "hashedRekordV002")?;
-                let (hash, single) = (inside(spec, "data")?, inside(spec, "signature")?);
+                let hash = inside(spec, "data")?;
+                let single = inside(spec, "signature")?;
                 Self::of_second_version(single, hash, &envelope.signed_bytes())
             }
             (kind, version) => {

@@ -37,7 +37,8 @@ impl TrustedSigner {
     /// Trusts one identity of one issuer, such as a mail address or a workflow, at a Sigstore
     /// instance.
     pub fn keyless(root: Arc<SigstoreRoot>, identity: &str, issuer: &str) -> Self {
-        let (identity, issuer) = (identity.into(), issuer.into());
+        let identity = identity.into();
+        let issuer = issuer.into();
         Self(TrustedKind::Keyless { root, identity, issuer })
     }
 }

@@ -224,7 +224,8 @@ fn read_signer(mut signer: Values<'_>, info: &[u8]) -> Read<SignerInfo> {
     signer.next(Tag::Sequence)?;
     let signature = signer.next(Tag::OctetString)?.value().to_vec();
     let mut certificate_digest = None;
-    let (mut has_type, mut has_digest) = (false, false);
+    let mut has_type = false;
+    let mut has_digest = false;
     let mut attributes = Values::in_bytes(listed)?;
     while let Some(attribute) = attributes.next_if(Tag::Sequence)? {
         let mut attribute = Values::in_bytes(attribute.value())?;

@@ -73,9 +73,10 @@ fn every_client_folder_is_read_hst_119() {
 
 #[test]
 fn the_project_wins_over_the_user_and_says_so_fmt_32() {
-    let (home, project) = (Machine::new(), Machine::new());
+    let home = Machine::new();
     home.skill(".claude/skills/pdf").skill(".agents/skills/pdf").skill(".agents/skills/own");
-    project.skill(".claude/skills/pdf");
+    let project = Machine::new();
+    project.skill(".claude/skills/pdf").file(".claude/skills/pdf/notes.md", "Other.\n");
     let trusted = Some((project.path(), ProjectTrust::Trusted));
     let discovery = discover(Some(home.path()), trusted);
     let all = ["project:pdf", "local:own", "local:pdf", "local:.claude/skills/pdf"];
@@ -137,6 +138,16 @@ fn the_home_folder_is_not_a_project_fmt_33() {
     let discovery = discover(Some(home.path()), here);
     assert_eq!(handles(&discovery), ["local:pdf"]);
     assert!(discovery.gated.is_empty());
+}
+
+#[test]
+fn a_copy_for_another_agent_is_hidden_without_a_warning() {
+    let home = Machine::new();
+    home.skill(".claude/skills/pdf").skill(".agents/skills/pdf");
+    let discovery = home.discover();
+    let hidden: Vec<_> = discovery.skills.iter().map(LocalSkill::hidden_by).collect();
+    assert_eq!(hidden, [None, Some("local:pdf")]);
+    assert!(discovery.findings.is_empty(), "{:?}", discovery.findings);
 }
 
 #[test]

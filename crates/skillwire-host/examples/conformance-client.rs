@@ -34,7 +34,8 @@ async fn main() -> ExitCode {
     for refusal in &listing.refused {
         println!("refused: {refusal}");
     }
-    let (mut skills, mut files) = (0, 0);
+    let mut skills = 0;
+    let mut files = 0;
     for skill in &listing.skills {
         match use_skill(&host, skill, load).await {
             Ok(read) => (skills, files) = (skills + 1, files + read),

@@ -9,6 +9,9 @@ use crate::{
     bundle::BundledFile, directory::write_directory, placement::content_at, store::remove_if_there,
 };
 
+/// What marks the names of directories that a change has not finished with.
+const MARK: &str = "skillwire-";
+
 /// Changes to several directories that are prepared beside them and then made together.
 ///
 /// Everything that can fail for want of space or rights is done while the directories still hold what
@@ -52,6 +55,7 @@ impl FolderChange {
 
     /// Prepares that a directory or link is removed.
     pub fn remove(&mut self, directory: &Path) -> io::Result<()> {
+        recover(directory)?;
         if fs::symlink_metadata(directory).is_ok() {
             self.step(directory, false)?;
         }
@@ -80,14 +84,14 @@ impl FolderChange {
     }
 
     fn step(&mut self, directory: &Path, adds: bool) -> io::Result<PathBuf> {
+        recover(directory)?;
         let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
         // Names with a dot are read by no agent, and the process makes them its own.
         let beside = |what: &str| {
-            directory.with_file_name(format!(".{name}.skillwire-{what}-{}", std::process::id()))
+            directory.with_file_name(format!(".{name}.{MARK}{what}-{}", std::process::id()))
         };
-        let (new, old) = (beside("new"), beside("old"));
-        remove_if_there(&new)?;
-        remove_if_there(&old)?;
+        let new = beside("new");
+        let old = beside("old");
         self.steps.push(Step {
             directory: directory.to_owned(),
             new: adds.then(|| new.clone()),
@@ -138,6 +142,28 @@ impl Drop for FolderChange {
             remove_empty(&self.made);
         }
     }
+}
+
+/// Clears what a process that was killed left beside a directory. If it had moved the directory away and
+/// put nothing in its place, the directory comes back first.
+fn recover(directory: &Path) -> io::Result<()> {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let entries = match directory.parent().map(fs::read_dir) {
+        Some(Ok(entries)) => entries,
+        // Nothing is beside a directory in a folder that is not there.
+        Some(Err(_)) | None => return Ok(()),
+    };
+    let begins = |what: &str| format!(".{name}.{MARK}{what}-");
+    for entry in entries {
+        let entry = entry?;
+        let left = entry.file_name().to_string_lossy().into_owned();
+        if left.starts_with(&begins("old")) && fs::symlink_metadata(directory).is_err() {
+            fs::rename(entry.path(), directory)?;
+        } else if left.starts_with(&begins("old")) || left.starts_with(&begins("new")) {
+            remove_if_there(&entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes directories that are empty, innermost first.
@@ -202,6 +228,28 @@ mod tests {
         change.commit().unwrap();
         remove_empty(&made);
         assert_eq!(names(folder.path()), ["one"]);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_cleared_by_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        let leave = |name: &str, text: &str| {
+            fs::create_dir_all(at(name)).unwrap();
+            fs::write(at(name).join("file.txt"), text).unwrap();
+        };
+        // It was killed after the old directory had been moved away.
+        leave(".pdf.skillwire-old-1", "old");
+        leave(".pdf.skillwire-new-1", "new");
+        leave(".pdf-forms.skillwire-new-1", "of another skill");
+        drop(FolderChange::default().copy(&at("pdf"), &[file("file.txt", "newer")]));
+        assert_eq!(names(folder.path()), [".pdf-forms.skillwire-new-1", "pdf"]);
+        assert_eq!(fs::read_to_string(at("pdf/file.txt")).unwrap(), "old");
+        leave(".pdf.skillwire-new-2", "new");
+        let mut change = FolderChange::default();
+        change.remove(&at("pdf")).unwrap();
+        change.commit().unwrap();
+        assert_eq!(names(folder.path()), [".pdf-forms.skillwire-new-1"]);
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! The file in which a project names the servers, sources and skills that it uses.
 
-use serde::{Deserialize, de::IgnoredAny};
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 
 use crate::source::{InvalidSource, SourceAddress};
 
@@ -79,6 +82,18 @@ impl InvalidProject {
     }
 }
 
+/// Reads a file of a project with at most so many bytes; the error names the line.
+pub(crate) fn read_toml<T: DeserializeOwned>(text: &str, most: usize) -> Result<T, InvalidProject> {
+    if text.len() > most {
+        return Err(InvalidProject::new(format!("has more than {most} bytes")));
+    }
+    toml::from_str(text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        InvalidProject::new(format!("is wrong in line {line}: {}", error.message()))
+    })
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -111,14 +126,7 @@ struct ProjectTable {
 impl ProjectFile {
     /// Reads the file.
     pub fn parse(text: &str) -> Result<Self, InvalidProject> {
-        if text.len() > MAX_BYTES {
-            return Err(InvalidProject::new(format!("has more than {MAX_BYTES} bytes")));
-        }
-        let file: File = toml::from_str(text).map_err(|error| {
-            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-            let line = before.matches('\n').count() + 1;
-            InvalidProject::new(format!("is wrong in line {line}: {}", error.message()))
-        })?;
+        let file: File = read_toml(text, MAX_BYTES)?;
         for server in &file.server {
             if server.url.is_some() != server.command.is_empty() {
                 let label = server.label.escape_debug();

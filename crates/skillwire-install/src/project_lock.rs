@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, de::IgnoredAny};
 use skillwire_core::{ContentId, SkillName, visible::QuotedToml as Quoted};
 
-use crate::project::InvalidProject;
+use crate::project::{InvalidProject, read_toml};
 
 /// The most bytes that the file may have.
 const MAX_BYTES: usize = 16 << 20;
@@ -48,14 +48,7 @@ struct File {
 impl ProjectLock {
     /// Reads the pinned skills of a lock file of any version.
     pub fn parse(text: &str) -> Result<Self, InvalidProject> {
-        if text.len() > MAX_BYTES {
-            return Err(InvalidProject::new(format!("has more than {MAX_BYTES} bytes")));
-        }
-        let file: File = toml::from_str(text).map_err(|error| {
-            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-            let line = before.matches('\n').count() + 1;
-            InvalidProject::new(format!("is wrong in line {line}: {}", error.message()))
-        })?;
+        let file: File = read_toml(text, MAX_BYTES)?;
         let mut lock = Self::default();
         for skill in file.source {
             if SkillName::parse(&skill.name).is_err() {

@@ -1,9 +1,6 @@
 //! What was installed: from where, with which content, and into which folders.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use skillwire_core::{ContentId, SkillName};
@@ -130,14 +127,6 @@ impl InstalledSkills {
         self.skills.iter().find(|skill| skill.is(name, scope))
     }
 
-    /// Returns the skill that is installed in a directory.
-    pub fn at(&self, directory: &Path) -> Option<&InstalledSkill> {
-        let there = |skill: &&InstalledSkill| {
-            skill.placements.iter().any(|placement| placement.directory == directory)
-        };
-        self.skills.iter().find(there)
-    }
-
     /// Records a skill in place of the one of that name in that scope.
     pub fn insert(&mut self, skill: InstalledSkill) {
         self.remove(&skill.name, &skill.scope);
@@ -211,7 +200,6 @@ mod tests {
         assert_eq!(InstalledSkills::parse(&records.text()).unwrap(), records);
         assert_eq!(records.skills().len(), 3);
         assert_eq!(records.find("pdf", &InstallScope::User), Some(&newer));
-        assert!(records.at(Path::new("/home/me/.claude/skills/pdf")).is_some());
         assert!(records.remove("pdf", &InstallScope::User).is_some());
         assert!(records.find("pdf", &InstallScope::User).is_none());
     }

@@ -176,12 +176,6 @@ impl SourceAddress {
             _ => Err(InvalidSource::NotARepository("path")),
         }
     }
-
-    /// Tells whether its skills may be put into folders of agents. Skills of servers may not: there they
-    /// would be loaded without an approval.
-    pub fn is_installable(&self) -> bool {
-        !matches!(self, Self::Served { .. })
-    }
 }
 
 /// Writes the source as a user would.

@@ -84,13 +84,9 @@ pub struct IssuerKeys {
 impl IssuerKeys {
     /// Makes the keys of an issuer, of which nothing is fetched yet.
     pub fn new(issuer: impl Into<String>, place: IssuerPlace) -> Self {
-        let (known, tried) = (ArcSwapOption::empty(), Mutex::default());
+        let known = ArcSwapOption::empty();
+        let tried = Mutex::default();
         Self { issuer: issuer.into(), place, known, tried }
-    }
-
-    /// Takes over keys that were fetched before.
-    pub(crate) fn take_from(&self, earlier: &Self) {
-        self.known.store(earlier.known.load_full());
     }
 
     /// Returns the keys; `again` asks for newer ones, because none of the known keys fits.
@@ -256,7 +252,8 @@ mod tests {
 
     #[tokio::test]
     async fn keys_are_fetched_once_and_invented_key_ids_do_not_fetch_them_again() {
-        let (fetched, fails) = (Arc::default(), Arc::default());
+        let fetched = Arc::default();
+        let fails = Arc::default();
         let url = issuer(Arc::clone(&fetched), Arc::clone(&fails)).await;
         let keys = Arc::new(IssuerKeys::new(&url, IssuerPlace::Anywhere));
         let many = (0..20).map(|_| {
@@ -277,7 +274,8 @@ mod tests {
 
     #[tokio::test]
     async fn an_issuer_that_fails_is_not_asked_by_every_caller() {
-        let (fetched, fails) = (Arc::default(), Arc::new(AtomicBool::new(false)));
+        let fetched = Arc::default();
+        let fails = Arc::new(AtomicBool::new(false));
         fails.store(true, Ordering::SeqCst);
         let url = issuer(fetched, Arc::clone(&fails)).await;
         let keys = IssuerKeys::new(&url, IssuerPlace::Anywhere);
@@ -288,7 +286,8 @@ mod tests {
 
     #[tokio::test]
     async fn issuers_that_another_user_named_are_public_ones() {
-        let (fetched, fails) = (Arc::default(), Arc::default());
+        let fetched = Arc::default();
+        let fails = Arc::default();
         let url = issuer(Arc::clone(&fetched), fails).await;
         assert!(IssuerKeys::new(&url, IssuerPlace::Public).keys(false).await.is_err());
         assert_eq!(fetched.load(Ordering::SeqCst), 0);

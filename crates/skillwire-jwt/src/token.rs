@@ -385,7 +385,8 @@ mod tests {
     /// Header and claims that embed keys or addresses of keys decide nothing.
     #[test]
     fn keys_that_a_token_brings_along_are_not_used() {
-        let (issuer, stranger) = (Issuer::new(), Issuer::new());
+        let issuer = Issuer::new();
+        let stranger = Issuer::new();
         let point = stranger.pair.public_key().as_ref().to_vec();
         let jwk = json!({"kty": "EC", "crv": "P-256", "kid": "k1",
             "x": URL_SAFE_NO_PAD.encode(&point[1..33]), "y": URL_SAFE_NO_PAD.encode(&point[33..])});

@@ -139,15 +139,6 @@ impl TrustedIssuer {
         &self.rules
     }
 
-    /// Takes the keys from an earlier value for the same issuer, so that new rules do not fetch them again.
-    #[must_use]
-    pub fn with_keys_of(self, earlier: &Self) -> Self {
-        if earlier.rules.issuer == self.rules.issuer {
-            self.keys.take_from(&earlier.keys);
-        }
-        self
-    }
-
     /// Checks a token that is meant for `resource`, and returns its caller.
     pub async fn admit(
         &self,

@@ -85,8 +85,11 @@ impl fmt::Debug for EditorOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum EditorError {
     /// The editor does not follow the protocol.
-    #[error("The editor broke the Language Server Protocol: {0}.")]
-    Protocol(#[from] ProtocolError),
+    #[error("The editor broke the Language Server Protocol")]
+    Protocol(#[source] ProtocolError),
+    /// The connection ended before the editor introduced itself.
+    #[error("The connection ended before an editor sent `initialize`.")]
+    NotInitialized,
     /// The editor closed the connection in the middle of an exchange.
     #[error("The editor closed the connection without saying so.")]
     Closed,
@@ -95,10 +98,19 @@ pub enum EditorError {
     Json(#[from] serde_json::Error),
 }
 
+impl From<ProtocolError> for EditorError {
+    fn from(error: ProtocolError) -> Self {
+        if error.channel_is_disconnected() { Self::Closed } else { Self::Protocol(error) }
+    }
+}
+
 /// Serves one editor until it asks the server to shut down.
 #[tracing::instrument(skip_all)]
 pub fn serve(connection: &Connection, options: &EditorOptions) -> Result<(), EditorError> {
-    let (id, _) = connection.initialize_start()?;
+    let (id, _) = connection.initialize_start().map_err(|error| match error.into() {
+        EditorError::Closed => EditorError::NotInitialized,
+        other => other,
+    })?;
     let result = InitializeResult {
         capabilities: capabilities(),
         server_info: Some(ServerInfo {

@@ -43,7 +43,8 @@ impl FileCache {
         if !metadata.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }
-        let (changed, size) = (metadata.modified()?, metadata.len());
+        let changed = metadata.modified()?;
+        let size = metadata.len();
         if let Some((at, length, bytes)) = self.0.get(path)
             && (*at, *length) == (changed, size)
         {
@@ -80,7 +81,8 @@ impl SkillFiles {
         let mut skill = Self { folder: folder.to_owned(), files: BTreeMap::new() };
         let root = fs::canonicalize(folder)?;
         let mut waiting = vec![folder.to_owned()];
-        let (mut entries, mut bytes) = (0, 0);
+        let mut entries = 0;
+        let mut bytes = 0;
         while let Some(directory) = waiting.pop() {
             for entry in fs::read_dir(&directory)? {
                 let path = entry?.path();

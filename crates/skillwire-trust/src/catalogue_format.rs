@@ -60,7 +60,8 @@ impl CatalogueFormat {
 
     /// Writes one skill.
     pub fn item(self, item: &CatalogueItem) -> String {
-        let (handle, origin) = (one_line(&item.handle), named(&item.origin));
+        let handle = one_line(&item.handle);
+        let origin = named(&item.origin);
         let description = description(&item.description);
         let location = item.location.as_ref().map(|path| one_line(&path.display().to_string()));
         match self {

@@ -37,7 +37,8 @@ impl HandlePattern {
     /// Tells whether the pattern matches a skill by its handle, by its name, or by its URI with its
     /// origin. A pattern without `:` matches names of every origin.
     pub fn matches(&self, item: &RegistryItem) -> bool {
-        let (name, id) = (item.skill.name(), item.skill.id());
+        let name = item.skill.name();
+        let id = item.skill.id();
         if !self.0.contains(':') {
             return is_match(&self.0, name.as_str());
         }

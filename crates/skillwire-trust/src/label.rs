@@ -25,7 +25,7 @@ impl ServerLabel {
             return Err(InvalidLabel("has more than 64 characters"));
         }
         if !text.chars().all(|c| plain(c) || matches!(c, '-' | '_' | '.')) {
-            return Err(InvalidLabel("may hold only the characters a-z, 0-9, -, _ and ."));
+            return Err(InvalidLabel("may hold only a-z, 0-9, `-`, `_` and `.`"));
         }
         if !text.starts_with(plain) || !text.ends_with(plain) {
             return Err(InvalidLabel("must begin and end with a letter or a digit"));

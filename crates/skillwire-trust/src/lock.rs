@@ -76,7 +76,8 @@ impl LockFile {
         if content.skill() != &id.uri {
             return false;
         }
-        let (files, frontmatter) = (content.files().to_vec(), content.frontmatter_digest());
+        let files = content.files().to_vec();
+        let frontmatter = content.frontmatter_digest();
         self.skills.insert(id.clone(), LockedSkill { files, frontmatter, grants });
         true
     }

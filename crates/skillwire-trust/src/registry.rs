@@ -110,7 +110,8 @@ fn preferred(items: Vec<&RegistryItem>) -> Vec<&RegistryItem> {
         let of_origin = |item: &&&RegistryItem| item.skill.id().origin == *origin;
         items.iter().filter(of_origin).copied().collect::<Vec<_>>()
     };
-    let (project, local) = (of(&Origin::Project), of(&Origin::Local));
+    let project = of(&Origin::Project);
+    let local = of(&Origin::Local);
     match (project.len(), local.len()) {
         (1, others) if 1 + others == items.len() => project,
         _ => items,

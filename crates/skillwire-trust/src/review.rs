@@ -148,7 +148,8 @@ impl ShownReview {
             other => other,
         };
         let voucher = card.signature.vouchers().first().cloned();
-        let (is_for_later, reason) = (false, None);
+        let is_for_later = false;
+        let reason = None;
         AnsweredReview { listed, answer, channel, voucher, is_for_later, undecided, reason }
     }
 

@@ -103,9 +103,10 @@ impl fmt::Display for Failure {
                 let mut text = self.message.trim_end_matches('.').to_owned();
                 for error in std::iter::successors(Some(cause), |error| (*error).source()) {
                     let said = error.to_string();
+                    let said = said.trim_end_matches('.');
                     if text.is_empty() {
-                        text = said;
-                    } else if !text.ends_with(&said) {
+                        said.clone_into(&mut text);
+                    } else if !text.ends_with(said) {
                         // Some errors repeat their cause.
                         text = format!("{text}: {said}");
                     }
@@ -152,6 +153,10 @@ mod tests {
     #[error("the server closed the connection")]
     struct Outer(#[source] std::io::Error);
 
+    #[derive(Debug, thiserror::Error)]
+    #[error("No answer: {0}")]
+    struct Sentence(#[source] std::io::Error);
+
     #[test]
     fn causes_are_kept_and_printed_once() {
         let inner = std::io::Error::other("broken");
@@ -161,6 +166,10 @@ mod tests {
             "error: `a` cannot be read: the server closed the connection: broken.\nhelp: Do x.";
         assert_eq!(text, said);
         assert!(failure.source().unwrap().is::<Outer>());
+        let repeated = Failure::usage("The hub cannot be reached.")
+            .because(Sentence(std::io::Error::other("refused.")));
+        let text = anstream::adapter::strip_str(&repeated.to_string()).to_string();
+        assert_eq!(text, "error: The hub cannot be reached: No answer: refused.");
         let plain = Failure::usage("No folder was named.").to_string();
         assert_eq!(anstream::adapter::strip_str(&plain).to_string(), "error: No folder was named.");
     }

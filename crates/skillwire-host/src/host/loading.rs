@@ -92,7 +92,8 @@ impl Host {
                 let uri = skill.uri.file();
                 let bytes = self.read_unlisted(skill, uri, self.policy().limits.bytes).await?;
                 self.compare_frontmatter(approved.listed(), None, &bytes)?;
-                let (skill, uri) = (skill.clone(), uri.clone());
+                let skill = skill.clone();
+                let uri = uri.clone();
                 Ok(FileContent::Dynamic(DynamicContent { skill, uri, bytes }))
             }
         }

@@ -233,7 +233,8 @@ impl Host {
     ///
     /// A server that had the label before is replaced, but the decisions about its skills stay.
     pub fn add_server(&self, label: ServerLabel, address: impl Into<OriginAddress>) {
-        let (mut policy, clock) = (Arc::clone(&self.inner.policy), Arc::clone(&self.inner.clock));
+        let mut policy = Arc::clone(&self.inner.policy);
+        let clock = Arc::clone(&self.inner.clock);
         if self.takes_decisions_of(&label) {
             // Entries carry decisions in members that the host does not understand itself.
             Arc::make_mut(&mut policy).keeps_entry_text = true;

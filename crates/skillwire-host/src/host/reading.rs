@@ -149,7 +149,9 @@ impl Host {
     ) -> Result<FetchedFile, Refusal> {
         let skill = held.id();
         if skill.origin.server().is_none() {
-            let (host, id, file) = (self.clone(), skill.clone(), file.clone());
+            let host = self.clone();
+            let id = skill.clone();
+            let file = file.clone();
             let read = tokio::task::spawn_blocking(move || host.read_from_folder(&id, &file)).await;
             let read = read.unwrap_or_else(|error| {
                 Err(Refusal::new(Reason::FileMissing).about(skill).actual(error))
@@ -299,7 +301,8 @@ impl Host {
                 let listed_file = candidates.iter().find_map(|uri| find(files, uri));
                 let listed_file = listed_file.ok_or_else(|| refuse(Reason::FileNotListed))?;
                 let verified = self.fetch(listed, listed_file).await?;
-                let (uri, bytes) = (verified.uri().clone(), verified.bytes().clone());
+                let uri = verified.uri().clone();
+                let bytes = verified.bytes().clone();
                 Inspected {
                     skill: skill.clone(),
                     uri,
@@ -325,7 +328,8 @@ impl Host {
     /// Returns a file as it was last read, for the user to look at, if it is still cached.
     pub fn inspect_cached(&self, skill: &SkillId, file: &SkillResource) -> Option<Inspected> {
         let cached = self.cached(skill, file)?;
-        let (uri, bytes) = (cached.uri().clone(), cached.bytes().clone());
+        let uri = cached.uri().clone();
+        let bytes = cached.bytes().clone();
         Some(Inspected { skill: skill.clone(), uri, bytes, verified: true })
     }
 

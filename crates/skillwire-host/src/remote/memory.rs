@@ -36,7 +36,8 @@ impl Remote {
     /// Returns a digest over what the ladder depends on: the server's description and what the user
     /// allows.
     fn described(&self, client: &Client) -> Digest {
-        let (server, legacy) = (client.server().fingerprint(), self.allows_legacy());
+        let server = client.server().fingerprint();
+        let legacy = self.allows_legacy();
         Digest::of(format!("{server} {legacy}").as_bytes())
     }
 }

@@ -87,7 +87,8 @@ impl ModelTools {
     }
 
     async fn list_skills(&self, input: &ToolInput<'_>) -> Result<ModelText, Refusal> {
-        let (query, server) = (input.optional("query")?, input.optional("server")?);
+        let query = input.optional("query")?;
+        let server = input.optional("server")?;
         let found = self.host.known().await;
         let fits = |text: &str| {
             let text = text.to_lowercase();
@@ -102,7 +103,8 @@ impl ModelTools {
         });
         let mut text = format!("{} skills.\n", items.len());
         for item in items.iter().take(MOST_LISTED) {
-            let (handle, description) = (one_line(&item.handle), one_line(&item.description));
+            let handle = one_line(&item.handle);
+            let description = one_line(&item.description);
             let _ = writeln!(text, "- {handle} (from {}): {description}", item.origin);
         }
         if items.len() > MOST_LISTED {

@@ -196,7 +196,8 @@ async fn running_code_is_granted_apart_and_else_asked_for_each_call_hst_55_hst_7
 
 #[tokio::test]
 async fn scripts_of_a_skill_run_by_a_grant_for_its_content_alone_hst_71_hst_73() {
-    let (user, audit) = (User::yes(), KeptAudit::default());
+    let user = User::yes();
+    let audit = KeptAudit::default();
     let builder = Host::builder().prompter(user.clone()).audit(audit.clone());
     let host = host_from(builder, &refunds());
     let window = host.window("acme:refunds").await.unwrap();
@@ -310,7 +311,8 @@ async fn an_approval_can_be_withdrawn_hst_87() {
 #[tokio::test]
 async fn a_user_is_not_worn_down_by_questions_h_59() {
     let server = refunds();
-    let (user, clock) = (User::no(), SetClock::default());
+    let user = User::no();
+    let clock = SetClock::default();
     let builder = Host::builder().prompter(user.clone()).clock(clock.clone());
     let host = host_from(builder, &server);
     for round in 0..10 {
@@ -418,7 +420,8 @@ async fn a_lock_file_alone_decides_about_skills_of_servers_hst_88() {
 #[tokio::test]
 async fn a_question_counts_for_its_period_and_a_refused_one_not_at_all_h_59() {
     let server = refunds();
-    let (user, clock) = (User::no(), SetClock::default());
+    let user = User::no();
+    let clock = SetClock::default();
     let policy = Policy { questions_per_skill: 1, ..Policy::default() };
     let builder = Host::builder().policy(policy).prompter(user.clone()).clock(clock.clone());
     let host = host_from(builder, &server);
@@ -436,7 +439,8 @@ async fn a_question_counts_for_its_period_and_a_refused_one_not_at_all_h_59() {
 
 #[tokio::test]
 async fn nobody_is_asked_about_a_skill_that_is_switched_off_or_not_in_the_lock_file_hst_84() {
-    let (server, user) = (refunds(), User::yes());
+    let server = refunds();
+    let user = User::yes();
     let host = host_from(Host::builder().prompter(user.clone()), &server);
     let listed = host.named("acme:refunds").await.unwrap();
     host.set_enabled(listed.id(), false).unwrap();
@@ -450,7 +454,8 @@ async fn nobody_is_asked_about_a_skill_that_is_switched_off_or_not_in_the_lock_f
 #[tokio::test]
 async fn a_clock_that_jumps_neither_frees_nor_blocks_questions_and_keeps_approvals_sec_18() {
     let server = refunds();
-    let (user, clock) = (User::no(), SetClock::default());
+    let user = User::no();
+    let clock = SetClock::default();
     let policy = Policy { questions_per_skill: 1, ..Policy::default() };
     let builder = Host::builder().policy(policy).prompter(user.clone()).clock(clock.clone());
     let host = host_from(builder, &server);

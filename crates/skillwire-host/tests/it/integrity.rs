@@ -445,7 +445,8 @@ async fn a_mismatch_is_called_a_missing_skill_only_if_the_server_says_so_hst_62(
 
 #[tokio::test]
 async fn the_user_may_look_at_a_file_as_it_was_hst_56() {
-    let (server, cache) = (refunds(), Kept::default());
+    let server = refunds();
+    let cache = Kept::default();
     let host = host_from(Host::builder().cache(cache.clone()), &server);
     let window = host.window("acme:refunds").await.unwrap();
     window.read("x.md").await.unwrap();

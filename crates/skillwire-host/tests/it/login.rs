@@ -57,7 +57,8 @@ fn kept(folder: &Path, login: &Login) -> Logins {
 
 #[tokio::test]
 async fn a_login_is_discovered_registered_and_used_for_its_server() {
-    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    let server = guarded(&[]).await;
+    let folder = tempfile::tempdir().unwrap();
     let logins = Logins::new(folder.path().join("logins"));
     let refusal = listed(&host(&server, &logins)).await.unwrap_err();
     assert_eq!(refusal.reason, Reason::LoginRequired);
@@ -81,7 +82,8 @@ async fn a_login_is_discovered_registered_and_used_for_its_server() {
 
 #[tokio::test]
 async fn a_token_that_ends_is_renewed_before_it_is_sent_and_kept() {
-    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    let server = guarded(&[]).await;
+    let folder = tempfile::tempdir().unwrap();
     server.set_token_lifetime(5);
     let login = log_in(&server).await.unwrap();
     server.set_token_lifetime(3600);
@@ -101,7 +103,8 @@ async fn a_token_that_ends_is_renewed_before_it_is_sent_and_kept() {
 
 #[tokio::test]
 async fn a_token_that_is_refused_is_renewed_once_for_everybody_who_waits() {
-    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    let server = guarded(&[]).await;
+    let folder = tempfile::tempdir().unwrap();
     let login = log_in(&server).await.unwrap();
     let logins = kept(folder.path(), &login);
     let (one, two) = (host(&server, &logins), host(&server, &logins));
@@ -126,7 +129,8 @@ fn logged_in(server: &LoginServer, logins: &Logins) -> Endpoint {
 
 #[tokio::test]
 async fn a_login_that_has_ended_says_what_to_run() {
-    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    let server = guarded(&[]).await;
+    let folder = tempfile::tempdir().unwrap();
     let login = log_in(&server).await.unwrap();
     let logins = kept(folder.path(), &login);
     server.revoke_tokens();
@@ -141,7 +145,8 @@ async fn a_login_that_has_ended_says_what_to_run() {
 
 #[tokio::test]
 async fn a_new_token_that_is_refused_is_not_asked_for_again_and_again() {
-    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    let server = guarded(&[]).await;
+    let folder = tempfile::tempdir().unwrap();
     let logins = kept(folder.path(), &log_in(&server).await.unwrap());
     server.set_fault(LoginFault::RefusesEveryToken);
     let refusal = listed(&host(&server, &logins)).await.unwrap_err();
@@ -186,7 +191,8 @@ async fn a_login_that_goes_wrong_gives_no_token() {
 
 #[tokio::test]
 async fn tokens_are_never_sent_to_an_issuer_that_did_not_give_them() {
-    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    let server = guarded(&[]).await;
+    let folder = tempfile::tempdir().unwrap();
     let login = log_in(&server).await.unwrap();
     let other = Login { issuer: "https://id.example.com".to_owned(), ..login };
     let logins = kept(folder.path(), &other);
@@ -199,7 +205,8 @@ async fn tokens_are_never_sent_to_an_issuer_that_did_not_give_them() {
 
 #[tokio::test]
 async fn a_login_is_of_no_use_to_a_server_at_another_address() {
-    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    let server = guarded(&[]).await;
+    let folder = tempfile::tempdir().unwrap();
     let login = log_in(&server).await.unwrap();
     let logins = kept(folder.path(), &login);
     let moved = guarded(&[]).await;
@@ -222,7 +229,8 @@ async fn a_secret_that_a_client_was_given_is_used_to_renew_its_tokens() {
 
 #[tokio::test]
 async fn a_token_is_not_sent_in_the_clear_to_another_machine() {
-    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    let server = guarded(&[]).await;
+    let folder = tempfile::tempdir().unwrap();
     let logins = kept(folder.path(), &log_in(&server).await.unwrap());
     let Endpoint::LoggedIn { bearer, headers, .. } = logged_in(&server, &logins) else {
         panic!("a login was found");
@@ -268,7 +276,8 @@ async fn an_authorization_server_that_never_answers_costs_a_minute_at_most_sec_1
 
 #[tokio::test]
 async fn tokens_that_always_end_at_once_are_renewed_once_for_each_request_sec_16() {
-    let (server, folder) = (guarded(&[]).await, tempfile::tempdir().unwrap());
+    let server = guarded(&[]).await;
+    let folder = tempfile::tempdir().unwrap();
     server.set_token_lifetime(0);
     let logins = kept(folder.path(), &log_in(&server).await.unwrap());
     let before = server.requests_to("/token").len();

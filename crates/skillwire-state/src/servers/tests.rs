@@ -126,7 +126,7 @@ fn what_else_is_in_the_file_stays() {
         [
             "Server `acme`: the key `timeout` means nothing here and is not followed.",
             "Server `acme`: the key `note` means nothing here and is not followed.",
-            "Server `B`: the label may hold only the characters a-z, 0-9, -, _ and ..",
+            "Server `B`: the label may hold only a-z, 0-9, `-`, `_` and `.`.",
             "Server `off`: it is switched off by `disabled`.",
         ]
     );

@@ -217,7 +217,8 @@ impl ReviewModel {
     /// Reads what the tab shows, unless it is there or on its way.
     fn read(&mut self) -> Vec<Effect> {
         let Some(skill) = self.looked_at() else { return Vec::new() };
-        let (number, tab) = (skill.number, self.tab);
+        let number = skill.number;
+        let tab = self.tab;
         if tab == Tab::Changes && !skill.changes.is_empty() {
             return if skill.is_compared { Vec::new() } else { vec![Effect::Compare(number)] };
         }

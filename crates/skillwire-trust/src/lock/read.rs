@@ -147,7 +147,8 @@ fn read_skill(skill: FileSkill) -> Result<(SkillId, LockedSkill), String> {
         run: skill.run,
         remote_execute: skill.remote_execute,
     };
-    let (id, locked) = (SkillId { origin, uri }, LockedSkill { files, frontmatter, grants });
+    let id = SkillId { origin, uri };
+    let locked = LockedSkill { files, frontmatter, grants };
     // A partial edit or merge is reported here; otherwise the skill would simply never be allowed.
     if locked.fingerprint(&id) != digest(&skill.fingerprint)? {
         return Err("the fingerprint does not match the files; lock the skill again".to_owned());

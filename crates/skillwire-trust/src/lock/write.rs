@@ -46,7 +46,9 @@ fn skill(id: &SkillId, locked: &LockedSkill, f: &mut Formatter<'_>) -> fmt::Resu
     for file in files {
         // Every file lies below the skill, because entries with other files are refused.
         let path = id.uri.below(&file.uri).ok_or(fmt::Error)?;
-        let (path, digest, size) = (QuotedToml(path.as_str()), file.digest, file.size);
+        let path = QuotedToml(path.as_str());
+        let digest = file.digest;
+        let size = file.size;
         writeln!(f, "    {{ path = {path}, digest = \"{digest}\", size = {size} }},")?;
     }
     writeln!(f, "]")

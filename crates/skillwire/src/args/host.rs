@@ -216,14 +216,18 @@ pub(crate) struct ServerAllowLegacyArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    group(clap::ArgGroup::new("trusted").required(true).args(["keys", "none"])),
+    override_usage = "skillwire server trust <LABEL> <KEY|--none>"
+)]
 pub(crate) struct ServerTrustArgs {
     /// The server's label.
     pub(crate) label: String,
     /// Public keys, as files or as `ed25519:…`, in place of those trusted before.
-    #[arg(value_name = "KEY", required_unless_present = "none")]
+    #[arg(value_name = "KEY")]
     pub(crate) keys: Vec<String>,
     /// Trust no key any more.
-    #[arg(long, conflicts_with = "keys")]
+    #[arg(long)]
     pub(crate) none: bool,
 }
 
@@ -335,14 +339,15 @@ pub(crate) struct ShowArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("chosen").required(true).args(["handles", "all"])))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct ApproveArgs {
     /// `LABEL:NAME`, `LABEL:PATH/NAME`, `LABEL:URI`, or a name that only one skill has; or a pattern
     /// with `*` for what waits.
-    #[arg(required_unless_present = "all", value_name = "HANDLE", add = handles())]
+    #[arg(value_name = "HANDLE", add = handles())]
     pub(crate) handles: Vec<String>,
     /// Everything that waits, of every server.
-    #[arg(long, conflicts_with = "handles")]
+    #[arg(long)]
     pub(crate) all: bool,
     /// Also grant every tool the skill asks for in `allowed-tools`.
     #[arg(long)]

@@ -60,9 +60,10 @@ pub(crate) struct ScopeArgs {
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("chosen").required(true).args(["names", "all"])))]
 pub(crate) struct UpdateArgs {
     /// The installed skills to update, by name, or `LABEL:NAME` for a skill of a server.
-    #[arg(value_name = "SKILL", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(value_name = "SKILL")]
     pub(crate) names: Vec<String>,
     /// Update every installed skill.
     #[arg(long)]
@@ -88,9 +89,10 @@ pub(crate) struct UpdateArgs {
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("chosen").required(true).args(["names", "all"])))]
 pub(crate) struct RemoveArgs {
     /// The installed skills to remove, by name, or `LABEL:NAME` for a skill of a server.
-    #[arg(value_name = "SKILL", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(value_name = "SKILL")]
     pub(crate) names: Vec<String>,
     /// Remove every installed skill.
     #[arg(long)]

@@ -21,9 +21,14 @@ pub(super) fn run() -> Outcome {
         // An editor that is killed closes the connection without a word.
         Ok(()) | Err(EditorError::Closed) => {}
         Err(error) => {
-            return Err(Failure::new(Exit::Usage, error.to_string())
-                .hint("An editor starts this command; `docs/editor.md` has the settings.")
-                .because(error));
+            let failure = match ended {
+                // The connection ended because its bytes could not be read.
+                Err(unreadable) => Failure::usage(error.to_string()).because(unreadable),
+                Ok(()) => Failure::caused(Exit::Usage, error),
+            };
+            return Err(
+                failure.hint("An editor starts this command; `docs/editor.md` has the settings.")
+            );
         }
     }
     ended?;

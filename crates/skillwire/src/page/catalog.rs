@@ -81,7 +81,8 @@ async fn read(skill: &Arc<Skill>, file: &FileRecord) -> Option<Bytes> {
     if tree.store.is_withdrawn() {
         return None;
     }
-    let (store, wanted) = (Arc::clone(&tree.store), file.clone());
+    let store = Arc::clone(&tree.store);
+    let wanted = file.clone();
     let read = move || store.read(&wanted.path, wanted.size);
     let bytes = tokio::task::spawn_blocking(read).await.ok()?.ok()?;
     (Digest::of(&bytes) == file.digest).then_some(bytes)

@@ -20,7 +20,8 @@ impl Session {
         &self,
         named: &NamedSkill,
     ) -> Result<ApprovedSkill, Failure> {
-        let (host, listed) = (self.host(), &named.listed);
+        let host = self.host();
+        let listed = &named.listed;
         let undecided = match host.approved_unasked(listed).await {
             Ok(approved) => return Ok(approved),
             Err(refusal) if refusal.reason.is_undecided() && terminal::is_interactive() => refusal,

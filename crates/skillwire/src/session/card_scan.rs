@@ -6,7 +6,11 @@ use skillwire_scan::{LedgerKind, RuleSet, Severity, SkillFiles, UnseenReason, sc
 use skillwire_trust::ApprovalCard;
 
 use super::card::path;
-use crate::{commands::scan::ScanCache, output::counted, report::printable};
+use crate::{
+    commands::scan::{ScanCache, finding_line},
+    output::counted,
+    report::printable,
+};
 
 /// The most findings, and the most new hosts, that a card names.
 const MOST_NAMED: usize = 8;
@@ -33,7 +37,9 @@ impl CardScan {
         let uri = &card.skill.uri;
         let cached =
             |file: &SkillResource| host.inspect_cached(&card.skill, file).map(|it| it.bytes);
-        let (mut now, mut unread, mut budget) = (SkillFiles::new(), 0, MOST_BYTES);
+        let mut now = SkillFiles::new();
+        let mut unread = 0;
+        let mut budget = MOST_BYTES;
         for file in resources {
             let left = budget.checked_sub(file.size);
             if let Some((left, bytes)) = left.and_then(|left| Some((left, cached(file)?))) {
@@ -92,10 +98,7 @@ fn notes(now: &SkillFiles, earlier: Option<&SkillFiles>, looked: usize) -> Vec<S
         report.new_since(&before).filter(|it| it.severity >= Severity::Medium).collect();
     let mut notes = Vec::new();
     for finding in new.iter().take(MOST_NAMED) {
-        let place = finding.line().map_or_else(String::new, |line| format!(":{line}"));
-        let file = printable(finding.file());
-        let (severity, rule, title) = (finding.severity, &finding.rule, &finding.title);
-        notes.push(format!("{since}: {severity}[{rule}] {file}{place}: {title}"));
+        notes.push(format!("{since}: {}", finding_line(finding)));
     }
     if new.len() > MOST_NAMED {
         notes.push(format!("{since}: {} more.", counted(new.len() - MOST_NAMED, "finding")));

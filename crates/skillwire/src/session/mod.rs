@@ -183,7 +183,8 @@ impl Session {
                 }
             }
         }
-        let (handles, tells_waiting) = (RefCell::default(), Cell::new(true));
+        let handles = RefCell::default();
+        let tells_waiting = Cell::new(true);
         let offline = options.offline;
         Ok(Self { host, settings, offline, configured, unusable, handles, tells_waiting })
     }

@@ -150,7 +150,8 @@ pub fn ordinary_resource(
     resource: &ResourceContent,
     boundaries: &Boundaries,
 ) -> Result<ModelText, NoBoundary> {
-    let (uri, bytes) = (resource.uri(), resource.bytes());
+    let uri = resource.uri();
+    let bytes = resource.bytes();
     let origin = Origin::Server(resource.server().clone());
     let mut note = vec![format!("Resource: {}", one_line(uri)), origin_line(&origin)];
     note.extend(

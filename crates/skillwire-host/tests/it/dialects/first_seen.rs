@@ -133,7 +133,8 @@ async fn a_model_is_told_that_content_is_first_seen_c_36() {
     let server = HostileServer::with_dialect(OlderDialect::Sep2076);
     let host = legacy_host(&server);
     let window = host.window("acme:refunds").await.unwrap();
-    let (entry, content) = (&**window.entry(), window.skill_file());
+    let entry = &**window.entry();
+    let content = window.skill_file();
     let skill =
         LoadedSkill { handle: "acme:refunds", entry, content, directory: None, others: None };
     let text = loaded_skill(skill, &Boundaries::random()).unwrap().into_string();

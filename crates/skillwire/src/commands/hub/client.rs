@@ -145,7 +145,9 @@ impl HubClient {
             Api::Remote(client) => {
                 let answer = client.send(method, &path, headers, body).await.map_err(|error| {
                     let message = format!("The hub at {} cannot be reached.", self.place);
-                    Failure::new(Exit::Unreachable, message).because(error)
+                    Failure::new(Exit::Unreachable, message).because(error).hint(
+                        "Start it with `skillwire hub serve DIR`, or name another with `--hub`.",
+                    )
                 })?;
                 (answer.status(), answer.into_body())
             }

@@ -14,11 +14,17 @@ use crate::{
 /// The label of a server that the user has not configured, for this run alone.
 const UNLABELLED: &str = "source";
 
-/// Reads every skill that a server or a web origin offers.
-pub(super) async fn find(from: &str) -> Result<Vec<PackedSkill>, Failure> {
+/// Reads every skill that a server or a web origin offers, each with its URI.
+pub(super) async fn find(
+    from: &str,
+) -> Result<Vec<(String, Result<PackedSkill, Failure>)>, Failure> {
     let (label, config) = target(from)?;
     let skills = served::read_all(label, &config).await?;
-    skills.iter().map(|skill| packed(&skill.uri, &skill.files)).collect()
+    let packed = |skill: served::ServedFiles| {
+        let packed = packed(&skill.uri, &skill.files);
+        (skill.uri, packed)
+    };
+    Ok(skills.into_iter().map(packed).collect())
 }
 
 /// Finds the server: a configured one, an MCP server's URL, or an origin without a path.

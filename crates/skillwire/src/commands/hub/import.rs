@@ -1,9 +1,9 @@
 //! `skillwire hub import`: publishes every skill of a folder, a repository, a server or a web origin.
 
-use std::{io::Write as _, path::Path, sync::Arc};
+use std::{io::Write as _, path::Path};
 
 use bytes::Bytes;
-use serde_json::json;
+use serde_json::{Value, json};
 use skillwire_core::{RelPath, skill_file};
 use skillwire_git::GitUrl;
 use skillwire_source::{SkillSource, scan_all};
@@ -27,14 +27,41 @@ use crate::{
 /// The skills that an import found, and where they come from.
 struct FoundSkills {
     skills: Vec<PackedSkill>,
+    /// Skills that cannot be used; they do not keep the others from being published.
+    unusable: Vec<UnusableSkill>,
     /// The commit of a repository.
     revision: Option<String>,
+}
+
+/// A skill that an import found and cannot publish.
+pub(super) struct UnusableSkill {
+    /// Its folder or its URI.
+    place: String,
+    failure: Failure,
+}
+
+impl FoundSkills {
+    /// Takes what can be published; a source that cannot be reached at all is a failure.
+    pub(super) fn new(
+        packed: impl IntoIterator<Item = (String, Result<PackedSkill, Failure>)>,
+        revision: Option<String>,
+    ) -> Result<Self, Failure> {
+        let mut found = Self { skills: Vec::new(), unusable: Vec::new(), revision };
+        for (place, packed) in packed {
+            match packed {
+                Ok(skill) => found.skills.push(skill),
+                Err(failure) if failure.exit() == Exit::Unreachable => return Err(failure),
+                Err(failure) => found.unusable.push(UnusableSkill { place, failure }),
+            }
+        }
+        Ok(found)
+    }
 }
 
 pub(super) fn run(args: &HubImportArgs) -> Outcome {
     with_hub(&args.target, async |hub| {
         let found = find(args).await?;
-        if found.skills.is_empty() {
+        if found.skills.is_empty() && found.unusable.is_empty() {
             let from = printable(&args.from);
             return Err(Failure::new(
                 Exit::Findings,
@@ -47,7 +74,7 @@ pub(super) fn run(args: &HubImportArgs) -> Outcome {
             source: Some(&args.from),
             revision: found.revision.as_deref(),
         };
-        if !args.yes && !args.dry_run && !args.target.json {
+        if !found.skills.is_empty() && !args.yes && !args.dry_run && !args.target.json {
             let count = counted(found.skills.len(), "skill");
             let question = format!("Publish {count} into `{}` of {}?", args.namespace, hub.place());
             match terminal::agrees(&question) {
@@ -59,7 +86,7 @@ pub(super) fn run(args: &HubImportArgs) -> Outcome {
                 }
             }
         }
-        publish_all(hub, args, &found.skills, &wish).await
+        publish_all(hub, args, &found, &wish).await
     })
 }
 
@@ -67,12 +94,15 @@ pub(super) fn run(args: &HubImportArgs) -> Outcome {
 async fn publish_all(
     hub: &HubClient,
     args: &HubImportArgs,
-    skills: &[PackedSkill],
+    found: &FoundSkills,
     wish: &Wish<'_>,
 ) -> Outcome {
     let mut results = Vec::new();
-    let mut refused = 0_usize;
-    for skill in skills {
+    let mut refused = found.unusable.len();
+    for UnusableSkill { place, failure } in &found.unusable {
+        results.push(report_refused(place, failure)?);
+    }
+    for skill in &found.skills {
         let sent = match &skill.alarm {
             Some(alarm) if !args.despite_findings => {
                 Err(Failure::new(Exit::Findings, format!("The scanner found {alarm}"))
@@ -98,9 +128,7 @@ async fn publish_all(
             Err(failure) if failure.exit() == Exit::Unreachable => return Err(failure),
             Err(failure) => {
                 refused += 1;
-                let reason = anstream::adapter::strip_str(&failure.to_string()).to_string();
-                writeln!(prose::stderr(), "{}: {reason}", printable(&skill.name))?;
-                results.push(json!({"skill": skill.name, "refused": reason}));
+                results.push(report_refused(&skill.name, &failure)?);
             }
         }
     }
@@ -110,17 +138,24 @@ async fn publish_all(
     Ok(if refused == 0 { Exit::Ok } else { Exit::Declined })
 }
 
+/// Says why a skill is not published; returns that for `--json`.
+fn report_refused(skill: &str, failure: &Failure) -> Result<Value, Failure> {
+    let reason = anstream::adapter::strip_str(&failure.to_string()).to_string();
+    writeln!(prose::stderr(), "{}: {reason}", printable(skill))?;
+    Ok(json!({"skill": skill, "refused": reason}))
+}
+
 async fn find(args: &HubImportArgs) -> Result<FoundSkills, Failure> {
     let from = args.from.as_str();
     if Path::new(from).is_dir() {
-        return Ok(FoundSkills { skills: of_folder(from)?, revision: None });
+        return of_folder(from);
     }
     if let Ok(url) = GitUrl::parse(from)
         && is_repository(from)
     {
         return of_repository(&url, args.reference.as_deref()).await;
     }
-    super::fetched::find(from).await.map(|skills| FoundSkills { skills, revision: None })
+    FoundSkills::new(super::fetched::find(from).await?, None)
 }
 
 /// Whether an address is one of a repository rather than of a web site or an MCP server.
@@ -132,24 +167,33 @@ fn is_repository(from: &str) -> bool {
         || hosts.iter().any(|host| from.starts_with(host))
 }
 
-fn of_folder(folder: &str) -> Result<Vec<PackedSkill>, Failure> {
+fn of_folder(folder: &str) -> Result<FoundSkills, Failure> {
     let source = FolderReading::resolve(&ReadingArgs::default())?.source(folder)?;
     let scan = scan_all(&[&source as &dyn SkillSource]).map_err(unavailable)?;
-    let skills = scan.skills.iter().filter_map(|found| found.skill.as_ref());
-    skills.map(|skill: &Arc<_>| PackedSkill::of(skill)).collect()
+    let packed = scan.skills.iter().map(|found| {
+        let unusable = || {
+            let message = "The skill has errors, so it is not served.";
+            let place = printable(&found.origin);
+            Failure::new(Exit::Findings, message)
+                .hint(format!("`skillwire check {place}` says what is wrong."))
+        };
+        let packed = found.skill.as_ref().ok_or_else(unusable).and_then(PackedSkill::of);
+        (found.origin.clone(), packed)
+    });
+    FoundSkills::new(packed, None)
 }
 
 async fn of_repository(url: &GitUrl, reference: Option<&str>) -> Result<FoundSkills, Failure> {
     let repository = repository::fetch(url.as_str(), reference).await?;
     let mut skills = Vec::new();
     for folder in repository.skill_folders() {
-        let files = repository
-            .read_skill(&folder)
-            .await
-            .map_err(|error| repository::failure(url.as_str(), &folder, error))?;
-        skills.push(packed(&folder, &files)?);
+        let files = repository.read_skill(&folder).await;
+        let packed = files
+            .map_err(|error| repository::failure(url.as_str(), &folder, error))
+            .and_then(|files| packed(&folder, &files));
+        skills.push((folder, packed));
     }
-    Ok(FoundSkills { skills, revision: Some(repository.commit().to_string()) })
+    FoundSkills::new(skills, Some(repository.commit().to_string()))
 }
 
 /// Packs files of a skill whose name only its `SKILL.md` tells.
@@ -159,6 +203,7 @@ pub(super) fn packed(place: &str, files: &[(RelPath, Bytes)]) -> Result<PackedSk
     let checked = checked.ok_or_else(|| {
         let message = format!("The `SKILL.md` in `{}` cannot be used.", printable(place));
         Failure::new(Exit::Findings, message)
+            .hint("`skillwire check DIR` says everything that is wrong with a skill.")
     })?;
     PackedSkill::new(checked.frontmatter.name().as_str(), files)
 }

@@ -34,7 +34,11 @@ pub(in crate::commands) fn run(args: &LoginArgs) -> Outcome {
     let token = Secret::new(read_token(args.token_file.as_deref())?);
     session::run(args.json, async || {
         let hub = HubClient::remote(url, Some(&token))?;
-        let answer = hub.get::<HubInfo>("/hub").await?;
+        let answer = hub.get::<HubInfo>("/hub").await.map_err(|failure| match failure.exit() {
+            Exit::Declined => failure
+                .hint("Paste the whole token, as `skillwire hub token new` showed it on the hub's machine."),
+            _ => failure,
+        })?;
         let server = ServerUrl::parse(url).map_err(|error| Failure::usage(error.to_string()))?;
         let login = Login {
             server,

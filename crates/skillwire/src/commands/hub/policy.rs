@@ -100,7 +100,7 @@ pub(super) fn explain(args: &HubPolicyExplainArgs) -> Outcome {
         let explained = explained.map_err(store_failure)?;
         store.close().await;
         let explained = explained.ok_or_else(|| {
-            Failure::usage(format!("The hub serves no skill `{skill}`."))
+            Failure::new(Exit::NotFound, format!("The hub serves no skill `{skill}`."))
                 .hint("`skillwire hub list` shows the skills.")
         })?;
         if args.json {

@@ -142,7 +142,15 @@ impl PackedSkill {
             (HeaderName::from_static("content-digest"), digest),
             (http::header::CONTENT_TYPE, HeaderValue::from_static("application/gzip")),
         ];
-        hub.send(Method::POST, &path, &headers, self.archive.clone()).await
+        let sent = hub.send(Method::POST, &path, &headers, self.archive.clone()).await;
+        sent.map_err(|failure| match failure.exit() {
+            Exit::NotFound => failure.hint(format!(
+                "`skillwire hub namespace new {}` makes the namespace; `skillwire hub namespace list` shows \
+                 those that you may read.",
+                wish.namespace
+            )),
+            _ => failure,
+        })
     }
 }
 

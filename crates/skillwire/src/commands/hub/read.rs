@@ -163,6 +163,9 @@ pub(super) fn audit(args: &HubAuditArgs) -> Outcome {
             report::json(&mut std::io::stdout().lock(), &events)?;
             return Ok(Exit::Ok);
         }
+        if events.is_empty() {
+            writeln!(prose::stderr(), "The log has no such event.")?;
+        }
         let mut out = prose::stdout();
         for event in &events {
             let AuditEvent { at, actor, action, target, .. } = event;

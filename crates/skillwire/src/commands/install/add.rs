@@ -13,7 +13,7 @@ use super::{
     agrees, card,
     fetch::{FetchedSource, OfferedSkill},
     installing::{PlannedSkill, install},
-    kept,
+    is_handle, kept,
     picker::SkillPicker,
     run_command,
     state::InstallState,
@@ -132,10 +132,27 @@ fn add_served(args: &AddArgs, handle: &str) -> Outcome {
              agent that `skillwire setup` added.",
         ));
     }
-    let mut words = vec!["approve", handle];
-    words.extend(args.yes.then_some("--yes"));
+    if args.all || args.keep || !args.names.is_empty() {
+        let message = format!("`{}` names one skill of a server.", printable(handle));
+        return Err(Failure::usage(message)
+            .hint("`skillwire approve` takes several skills of servers, and patterns."));
+    }
+    // A skill that is only looked at is not approved.
+    let looks = args.list || args.dry_run;
+    let mut words = vec![if looks { "show" } else { "approve" }, handle];
+    words.extend((args.yes && !looks).then_some("--yes"));
     words.extend(args.json.then_some("--json"));
-    run_command(&words)
+    run_command(&words).map_err(|failure| {
+        // A word alone may also be meant for a folder or a repository.
+        if is_handle(handle) || failure.exit() != Exit::NotFound {
+            return failure;
+        }
+        let word = printable(handle);
+        Failure::new(Exit::NotFound, format!("There is no skill `{word}` of a server.")).hint(format!(
+            "Write `./{word}` for a folder, `OWNER/{word}` for a repository, or `LABEL:{word}` for a skill \
+             of a server; `skillwire list` shows these."
+        ))
+    })
 }
 
 /// Where skills go.
@@ -200,7 +217,7 @@ fn choose<'a>(args: &AddArgs, source: &'a FetchedSource) -> Result<Vec<&'a Offer
         return Ok(offered.iter().collect());
     }
     if !args.names.is_empty() {
-        return args.names.iter().map(|name| find(offered, name)).collect();
+        return args.names.iter().map(|name| find(&args.source, offered, name)).collect();
     }
     if let [skill] = offered {
         return Ok(vec![skill]);
@@ -223,23 +240,30 @@ fn choose<'a>(args: &AddArgs, source: &'a FetchedSource) -> Result<Vec<&'a Offer
     })
 }
 
-fn find<'a>(offered: &'a [OfferedSkill], name: &str) -> Result<&'a OfferedSkill, Failure> {
+fn find<'a>(
+    source: &str,
+    offered: &'a [OfferedSkill],
+    name: &str,
+) -> Result<&'a OfferedSkill, Failure> {
     let fits = |skill: &&OfferedSkill| skill.label() == name || skill.folder == name;
     let mut found = offered.iter().filter(fits);
     match (found.next(), found.next()) {
         (Some(skill), None) => Ok(skill),
         (Some(one), Some(two)) => {
             let message = format!("Several skills are called `{}`.", printable(name));
-            let (one, two) = (printable(&one.folder), printable(&two.folder));
-            Err(Failure::new(Exit::Ambiguous, message)
-                .hint(format!("Name the folder instead, such as `{one}` or `{two}`.")))
+            Err(Failure::new(Exit::Ambiguous, message).hint(format!(
+                "Name the folder instead, such as `{}` or `{}`.",
+                printable(&one.folder),
+                printable(&two.folder)
+            )))
         }
         (None, _) => {
-            let message = format!("There is no skill `{}` in it.", printable(name));
+            let source = printable(source);
+            let message = format!("{source} has no skill `{}`.", printable(name));
             let failure = Failure::new(Exit::NotFound, message);
             Err(match nearest(name, offered.iter().map(OfferedSkill::label)) {
                 Some(near) => failure.hint(format!("Did you mean `{}`?", printable(near))),
-                None => failure.hint("`--list` shows its skills."),
+                None => failure.hint(format!("`skillwire add {source} --list` shows its skills.")),
             })
         }
     }

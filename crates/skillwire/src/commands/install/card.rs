@@ -124,6 +124,8 @@ fn scanned(
 ) -> io::Result<()> {
     use skillwire_scan::{RuleSet, Severity, SkillFiles, scan};
 
+    use crate::commands::scan::finding_line;
+
     /// The most findings that are named.
     const MOST: usize = 8;
     let report = |files: &[BundledFile]| {
@@ -139,10 +141,7 @@ fn scanned(
         now.new_since(&earlier).filter(|finding| finding.severity >= Severity::Medium).collect();
     let since = if before.is_some() { "New since it was installed" } else { "The scanner found" };
     for finding in serious.iter().take(MOST) {
-        let place = finding.line().map_or_else(String::new, |line| format!(":{line}"));
-        let file = report::printable(finding.file());
-        let (severity, rule, title) = (finding.severity, &finding.rule, &finding.title);
-        writeln!(out, "{WARNING}{since}{WARNING:#}: {severity}[{rule}] {file}{place}: {title}")?;
+        writeln!(out, "{WARNING}{since}{WARNING:#}: {}", finding_line(finding))?;
     }
     if serious.len() > MOST {
         writeln!(out, "{WARNING}and {} more{WARNING:#}", serious.len() - MOST)?;

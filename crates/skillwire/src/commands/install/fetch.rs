@@ -145,10 +145,13 @@ fn unusable(folder: &str, error: UnusableSkill) -> Failure {
             let worst = findings.iter().max_by_key(|finding| finding.level);
             let said = worst.map_or_else(
                 || format!("It has no `{SKILL_FILE}` that can be read."),
-                |finding| format!("{} [{}]", printable(&finding.message), finding.code),
+                |finding| {
+                    let said = printable(&finding.message);
+                    format!("{} [{}]", said.trim_end_matches('.'), finding.code)
+                },
             );
             Failure::new(Exit::Findings, message)
-                .because(said.trim_end_matches('.').to_owned())
+                .because(said)
                 .hint("`skillwire check DIR` says everything that is wrong with a skill.")
         }
         other => Failure::new(Exit::Verification, message).because(other),

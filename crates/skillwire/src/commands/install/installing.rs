@@ -56,6 +56,20 @@ pub(super) fn install(
     Ok(installed)
 }
 
+/// Records where an installed skill comes from now; no file of it is touched.
+pub(super) fn record_source(
+    state: &InstallState,
+    skill: &InstalledSkill,
+    source: &PinnedSource,
+) -> Result<(), Failure> {
+    state.change(|records| {
+        if let Some(known) = records.find(&skill.name, &skill.scope) {
+            records.insert(InstalledSkill { source: source.clone(), ..known.clone() });
+        }
+        Ok(())
+    })
+}
+
 /// The directories that the skill is to be in: those that were asked for, and those where it is already,
 /// so that all have the same content.
 fn placements(

@@ -37,7 +37,7 @@ pub(in crate::commands) fn run(args: &RemoveArgs) -> Outcome {
         let mut err = prose::stderr();
         for skill in &found {
             for placement in &skill.placements {
-                writeln!(err, "{}", placement.directory.display())?;
+                writeln!(err, "{}  {}", label(skill), placement.directory.display())?;
             }
         }
     }
@@ -60,7 +60,15 @@ pub(in crate::commands) fn run(args: &RemoveArgs) -> Outcome {
         return Ok(Exit::Ok);
     }
     for skill in &found {
-        writeln!(prose::stdout(), "Removed {}.", skill.name)?;
+        writeln!(prose::stdout(), "Removed {}.", label(skill))?;
     }
     Ok(Exit::Ok)
+}
+
+/// What the user calls an installed skill; one that the host keeps has the name of another at times.
+fn label(skill: &InstalledSkill) -> String {
+    match skill.scope {
+        InstallScope::Kept => format!("{}:{}", kept::LABEL, skill.name),
+        InstallScope::User | InstallScope::Project(_) => skill.name.clone(),
+    }
 }

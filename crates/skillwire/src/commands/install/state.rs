@@ -60,9 +60,13 @@ impl InstallState {
 
     /// Removes contents that no installed skill has.
     pub(super) fn clean(&self) -> Result<(), Failure> {
-        let used = self.load()?.contents();
-        self.store.retain(&used).map_err(|error| Failure::caused(Exit::Internal, error))?;
-        Ok(())
+        // Another process keeps a content before it records the skill, and holds the lock meanwhile.
+        self.change(|records| {
+            self.store
+                .retain(&records.contents())
+                .map_err(|error| Failure::caused(Exit::Internal, error))?;
+            Ok(())
+        })
     }
 
     fn parse(&self, text: Option<String>) -> Result<InstalledSkills, Failure> {

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     io::{self, Write as _},
+    path::Path,
 };
 
 use serde::Serialize;
@@ -10,14 +11,15 @@ use serde_json::json;
 use skillwire_core::ContentId;
 use skillwire_git::{CommitId, GitRepository};
 use skillwire_install::{
-    InstallScope, InstalledSkill, PlacementMethod, PlacementState, SkillBundle, SourceAddress,
+    InstallScope, InstalledSkill, Placement, PlacementMethod, PlacementState, SkillBundle,
+    SourceAddress,
 };
 
 use super::{
     agrees, card,
     fetch::FetchedSource,
     find,
-    installing::{PlannedSkill, edited_failure, install},
+    installing::{PlannedSkill, edited_failure, install, record_source},
     is_handle, kept, repository, run_command,
     state::InstallState,
     targets::Project,
@@ -41,6 +43,8 @@ enum UpdateState {
     UpToDate,
     WouldChange,
     Updated,
+    /// Its content is the same, and a directory of it was missing.
+    PutBack,
     Declined,
     Failed,
 }
@@ -62,14 +66,19 @@ struct UpdateRow {
 pub(in crate::commands) fn run(args: &UpdateArgs) -> Outcome {
     let (handles, names): (Vec<_>, Vec<_>) =
         args.names.iter().cloned().partition(|name| is_handle(name));
+    let mut exit = Exit::Ok;
     for handle in &handles {
-        let mut words = vec!["approve", handle.as_str()];
-        words.extend(args.yes.then_some("--yes"));
+        // A skill that is only looked at is not approved.
+        let mut words = vec![if args.dry_run { "show" } else { "approve" }, handle.as_str()];
+        words.extend((args.yes && !args.dry_run).then_some("--yes"));
         words.extend(args.json.then_some("--json"));
-        run_command(&words)?;
+        let ended = run_command(&words)?;
+        if exit == Exit::Ok {
+            exit = ended;
+        }
     }
     if names.is_empty() && !args.all {
-        return Ok(Exit::Ok);
+        return Ok(exit);
     }
     let settings = HostSettings::resolve()?;
     let state = InstallState::new(&settings);
@@ -90,7 +99,8 @@ pub(in crate::commands) fn run(args: &UpdateArgs) -> Outcome {
             })?;
             rows.push(row);
         }
-        finish(args, &rows)
+        let updated = finish(args, &rows)?;
+        Ok(if updated == Exit::Ok { exit } else { updated })
     })
 }
 
@@ -104,6 +114,7 @@ fn finish(args: &UpdateArgs, rows: &[UpdateRow]) -> Outcome {
         let mut words = Vec::new();
         for (state, word) in [
             (UpdateState::Updated, "updated"),
+            (UpdateState::PutBack, "put back"),
             (UpdateState::WouldChange, "would change"),
             (UpdateState::UpToDate, "up to date"),
             (UpdateState::Declined, "left as it is"),
@@ -125,8 +136,14 @@ fn row(
     after: Option<ContentId>,
     reason: Option<String>,
 ) -> UpdateRow {
-    let (name, scope) = (skill.name.clone(), skill.scope.clone());
-    UpdateRow { name, scope, state, before: skill.content, after, reason }
+    UpdateRow {
+        name: skill.name.clone(),
+        scope: skill.scope.clone(),
+        state,
+        before: skill.content,
+        after,
+        reason,
+    }
 }
 
 async fn update(
@@ -154,25 +171,31 @@ async fn update(
         let message = format!("The skill is now called `{}`.", bundle.name());
         return Err(Failure::new(Exit::Findings, message).hint("Remove it, and add the other one."));
     }
-    if *bundle.content() == skill.content && pinned == skill.source {
+    let changed = *bundle.content() != skill.content;
+    let missing = missing(state, skill);
+    if !changed && missing.is_none() {
+        // A new commit with the same files is only recorded: the folders stay as they are.
+        if !args.dry_run {
+            record_source(state, skill, &pinned)?;
+        }
         return Ok(row(skill, UpdateState::UpToDate, None, None));
     }
-    let after = Some(*bundle.content());
-    let changed = *bundle.content() != skill.content;
-    if changed {
-        check_edits(args, state, skill)?;
-        if !args.json {
-            show(state, skill, &bundle, pinned.commit.as_deref())?;
+    check_edits(args, state, skill)?;
+    let after = changed.then_some(*bundle.content());
+    if changed && !args.json {
+        show(state, skill, &bundle, pinned.commit.as_deref())?;
+    }
+    if args.dry_run {
+        return Ok(row(skill, UpdateState::WouldChange, after, None));
+    }
+    let question = match missing {
+        Some(directory) if !changed => {
+            format!("`{}` is missing. Put `{}` back?", directory.display(), skill.name)
         }
-        if args.dry_run {
-            return Ok(row(skill, UpdateState::WouldChange, after, None));
-        }
-        let question = format!("Update `{}`?", skill.name);
-        if !agrees(settings, &question, args.yes)? {
-            return Ok(row(skill, UpdateState::Declined, None, None));
-        }
-    } else if args.dry_run {
-        return Ok(row(skill, UpdateState::UpToDate, None, None));
+        _ => format!("Update `{}`?", skill.name),
+    };
+    if !agrees(settings, &question, args.yes)? {
+        return Ok(row(skill, UpdateState::Declined, None, None));
     }
     let planned = PlannedSkill {
         bundle,
@@ -182,13 +205,20 @@ async fn update(
         targets: Vec::new(),
         synced: skill.synced,
     };
-    let installed = install(state, &[planned], args.discard_edits || !changed)?;
+    let installed = install(state, &[planned], args.discard_edits)?;
     if changed && skill.scope == InstallScope::Kept {
         kept::approve(settings, state, &installed, args.yes).await?;
     }
-    // A new commit with the same files is only recorded.
-    let done = if changed { UpdateState::Updated } else { UpdateState::UpToDate };
-    Ok(row(skill, done, after.filter(|_| changed), None))
+    let done = if changed { UpdateState::Updated } else { UpdateState::PutBack };
+    Ok(row(skill, done, after, None))
+}
+
+/// A directory of the skill that is no longer there.
+fn missing<'a>(state: &InstallState, skill: &'a InstalledSkill) -> Option<&'a Path> {
+    let is_missing = |placement: &&Placement| {
+        placement.state(&skill.content, state.store()) == PlacementState::Missing
+    };
+    skill.placements.iter().find(is_missing).map(|placement| placement.directory.as_path())
 }
 
 /// The folder of the skill in the source: where it was, or where a skill of that name is now.
@@ -223,7 +253,8 @@ async fn check_history(skill: &InstalledSkill, found: &GitRepository) -> Result<
     }
     let failed = |error| repository::failure(&from, found.commit().as_str(), error);
     let short = |commit: &str| commit[..commit.len().min(12)].to_owned();
-    let (old, new) = (short(before.as_str()), short(found.commit().as_str()));
+    let old = short(before.as_str());
+    let new = short(found.commit().as_str());
     if let SourceAddress::Repository(address) = &skill.source.address
         && let Some(reference) = &address.reference
         && found.is_tag().await.map_err(failed)?

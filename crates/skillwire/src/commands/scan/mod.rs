@@ -14,7 +14,7 @@ pub(crate) use self::{
     report::{ScanOutput, ScannedSkill},
 };
 use self::{folder::ScanFolder, report::SinceVersion};
-use skillwire_scan::{RuleSet, Severity, Silences, SkillFiles, scan};
+use skillwire_scan::{RuleSet, ScanFinding, Severity, Silences, SkillFiles, scan};
 
 use super::Outcome;
 use crate::{
@@ -95,10 +95,19 @@ pub(crate) fn scan_paths(paths: &[String]) -> Result<ScanOutput<'static>, Failur
 pub(crate) fn worst(files: &SkillFiles, severity: Severity) -> Option<String> {
     let rules = RuleSet::built_in();
     let report = ScanCache::open(false, rules).get_or(files, || scan(files, rules));
-    let worst = report.at_least(severity).next()?;
-    let place = worst.line().map_or_else(String::new, |line| format!(":{line}"));
-    let (severity, rule, title) = (worst.severity, &worst.rule, &worst.title);
-    Some(format!("{severity}[{rule}] in {}{place}. {title}", printable(worst.file())))
+    report.at_least(severity).next().map(finding_line)
+}
+
+/// A finding in one line: how bad it is, by which rule, where, and what.
+pub(crate) fn finding_line(finding: &ScanFinding) -> String {
+    let place = finding.line().map_or_else(String::new, |line| format!(":{line}"));
+    format!(
+        "{}[{}] {}{place}: {}",
+        finding.severity,
+        finding.rule,
+        printable(finding.file()),
+        finding.title
+    )
 }
 
 /// What scans skills with one set of rules.

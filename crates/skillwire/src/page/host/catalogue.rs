@@ -224,8 +224,10 @@ fn same(word: impl Into<String>) -> (String, String) {
 impl HostPage {
     pub(super) fn catalogue_page(&self, query: &CatalogueQuery) -> CatalogueView {
         let known = self.known();
-        let (origin, state) = (query.filter("origin"), query.filter("state"));
-        let (finding, signer) = (query.filter("finding"), query.filter("signer"));
+        let origin = query.filter("origin");
+        let state = query.filter("state");
+        let finding = query.filter("finding");
+        let signer = query.filter("signer");
         let fits = |position: usize| {
             let item = &known.items()[position];
             let id = item.skill.id();
@@ -339,7 +341,8 @@ impl HostPage {
 
     pub(super) fn queue_page(&self, query: &CatalogueQuery) -> QueueView {
         let known = self.known();
-        let (origin, state) = (query.filter("origin"), query.filter("state"));
+        let origin = query.filter("origin");
+        let state = query.filter("state");
         let fits = |item: &RegistryItem, standing: StandingWord| {
             origin.is_none_or(|origin| item.skill.id().origin.label() == origin)
                 && state.is_none_or(|state| standing.word() == state)

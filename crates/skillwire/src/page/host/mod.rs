@@ -190,11 +190,13 @@ impl HostPage {
 
     /// Compares all skills with the records again, which another process may have changed.
     async fn look_at_records(&self) {
-        let (host, known) = (self.host.clone(), self.known());
+        let host = self.host.clone();
+        let known = self.known();
         let before = known.clone();
         let now = tokio::task::spawn_blocking(move || known.with_standings(&host)).await;
         let Ok(now) = now else { return };
-        let (changed, waiting) = (!now.has_states_of(&before), now.waiting());
+        let changed = !now.has_states_of(&before);
+        let waiting = now.waiting();
         *lock(&self.known) = Arc::new(now);
         self.live.send_modify(|live| {
             live.skills += u64::from(changed);

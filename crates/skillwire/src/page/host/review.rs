@@ -187,7 +187,8 @@ impl HostPage {
                 unread.filter(fits).map(|file| plain_path(&listed, file)).collect()
             }
         };
-        let (host, held) = (&self.host, &listed);
+        let host = &self.host;
+        let held = &listed;
         let reads = stream::iter(wanted)
             .map(|path| async move { (host.inspect(held, &path).await, path) })
             .buffer_unordered(READS_AT_ONCE);

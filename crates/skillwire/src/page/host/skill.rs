@@ -49,7 +49,8 @@ impl HostPage {
 
     /// Fills in what a listing says.
     fn describe(&self, view: &mut SkillView, skill: &KnownSkill) {
-        let (entry, id) = (skill.entry(), skill.id());
+        let entry = skill.entry();
+        let id = skill.id();
         entry.frontmatter.description().clone_into(&mut view.description);
         view.origin = card::origin(&id.origin);
         view.frontmatter = entry
@@ -91,7 +92,8 @@ impl HostPage {
         standing: &Standing,
         evidence: SkillEvidence,
     ) -> SkillView {
-        let (id, entry) = (listed.id(), listed.entry());
+        let id = listed.id();
+        let entry = listed.entry();
         let word = StandingWord::of(standing);
         let mut state = word.state();
         if let (StandingWord::Approved, Some(channel)) = (word, self.host.decided_through(id)) {

@@ -72,7 +72,9 @@ async fn packages_that_npm_installed_are_no_part_of_a_skill() {
 
 #[cfg(feature = "editor")]
 #[tokio::test]
-async fn an_editor_that_says_nothing_ends_the_language_server_quietly() {
+async fn an_editor_that_says_nothing_ends_the_language_server_with_one_sentence() {
     let ran = run(&SkillFolder::with_skills(&["a"]), &["lsp", "--stdio"]).await;
     assert_eq!(ran.stdout, "");
+    let said = "error: The connection ended before an editor sent `initialize`.\nhelp: ";
+    assert!(ran.stderr.starts_with(said), "{ran:?}");
 }

@@ -226,7 +226,7 @@ async fn only_what_is_named_changes_and_no_secret_is_printed_fu_08() {
     .await;
     let moved = set(&["web", "https://b.example/mcp"]).await.assert_exit(0);
     assert!(
-        moved.stderr.contains("The 2 headers of `a.example` now go to `b.example`"),
+        moved.stderr.contains("`b.example` now gets the 2 headers of `a.example`"),
         "{moved:?}"
     );
     assert_eq!(kept("web")["url"], "https://b.example/mcp");

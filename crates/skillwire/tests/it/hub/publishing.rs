@@ -158,6 +158,27 @@ async fn every_skill_of_a_folder_or_a_repository_is_imported() {
 }
 
 #[tokio::test]
+async fn a_skill_that_cannot_be_used_does_not_keep_others_from_being_imported() {
+    let hub = TestHub::start().await;
+    hub.folder.skill("vendor/one").file("vendor/broken/SKILL.md", "no frontmatter\n");
+    let import = ["hub", "import", "vendor", "--namespace", "acme", "--yes"];
+    let ran = hub.run(&import).await.assert_exit(8);
+    assert!(ran.stdout.contains("acme/one@1.0.0 published."), "{ran:?}");
+    assert!(ran.stderr.contains("vendor/broken: error: "), "{ran:?}");
+    let folder = hub.folder.join("vendor");
+    for arguments in [&["init", "--quiet", "."][..], &["add", "--all"], &["commit", "-qm", "x"]] {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=t", "-c", "user.email=t@example.com"]).args(arguments);
+        assert!(git.current_dir(&folder).status().unwrap().success());
+    }
+    let url = format!("file://{}", folder.display());
+    let import = ["hub", "import", &url, "--namespace", "acme", "--yes", "--json"];
+    let imported = hub.run(&import).await.assert_exit(8).json();
+    assert_eq!(imported[0]["skill"], "broken", "{imported}");
+    assert_eq!(imported[1]["existing"], true, "{imported}");
+}
+
+#[tokio::test]
 async fn a_skill_with_findings_is_not_published() {
     let hub = TestHub::start().await;
     hub.folder.file("broken/SKILL.md", "no frontmatter\n");
@@ -165,7 +186,9 @@ async fn a_skill_with_findings_is_not_published() {
     hub.run(&arguments).await.assert_refused(1, "skillwire check broken");
     hub.folder.skill("refunds");
     let arguments = ["publish", "refunds", "--namespace", "other", "--yes"];
-    hub.run(&arguments).await.assert_refused(5, "There is no namespace `other`.");
+    let ran = hub.run(&arguments).await.assert_exit(5);
+    assert!(ran.stderr.contains("There is no namespace `other`."), "{ran:?}");
+    assert!(ran.stderr.contains("`skillwire hub namespace new other` makes"), "{ran:?}");
     let nobody = run(&hub.folder, &["login", &hub.url(), "--forget"]).await;
     nobody.assert_exit(0);
     let arguments = ["publish", "refunds", "--namespace", "acme", "--yes"];

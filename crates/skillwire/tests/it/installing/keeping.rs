@@ -33,6 +33,18 @@ async fn a_skill_of_a_server_is_approved_and_never_put_into_folders_of_agents() 
     let agent = ["add", "team:refunds", "--agent", "codex", "--yes"];
     forge.user.run(&agent).await.assert_refused(8, "is not put into folders of agents");
     assert!(!forge.exists(".agents"));
+    // What is only looked at is not approved.
+    for looks in [
+        ["add", "team:refunds", "--dry-run", "--yes"],
+        ["update", "team:refunds", "--dry-run", "--yes"],
+    ] {
+        forge.user.run(&looks).await.assert_exit(0);
+        assert_eq!(forge.user.state_of("team:refunds").await, "new");
+    }
+    let several = ["add", "team:refunds", "other", "--yes"];
+    forge.user.run(&several).await.assert_refused(2, "names one skill of a server");
+    let word = forge.user.run(&["add", "nothing", "--yes"]).await.assert_exit(5);
+    assert!(word.stderr.contains("Write `./nothing` for a folder"), "{word:?}");
     forge.user.run(&["add", "team:refunds", "--yes"]).await.assert_exit(0);
     assert_eq!(forge.user.state_of("team:refunds").await, "approved");
     forge.user.run(&["remove", "team:refunds"]).await.assert_exit(0);

@@ -178,7 +178,8 @@ async fn skills_of_servers_are_the_same_for_a_colleague_with_other_labels() {
     let third = colleague(&forge);
     let ran = sync(&third, &["--frozen", "--trust-project"]).await.assert_exit(1);
     assert!(ran.stderr.contains("is not what is pinned"), "{ran:?}");
-    assert_eq!(third.state_of("team:refunds").await, "new");
+    // The sync failed, so the server is not there either.
+    assert_eq!(third.run_json(&["list", "--json"]).await["skills"], Value::Array(Vec::new()));
 }
 
 #[tokio::test]
@@ -217,6 +218,45 @@ async fn skills_of_npx_are_read_from_its_lock_and_mistakes_are_told() {
     project(&forge, PDF);
     forge.user.home.file("work/a/SKILL.md", crate::support::skill_with("a", ""));
     forge.user.run(&["check", "a"]).await.assert_exit(0);
+}
+
+#[tokio::test]
+async fn a_project_that_names_nothing_any_more_loses_what_sync_installed() {
+    let forge = Forge::new();
+    project(&forge, PDF);
+    sync(&forge.user, &["--trust-project", "--yes"]).await.assert_exit(0);
+    project(&forge, &PDF.replace("\"pdf\"", "\"pdf\", \"docx\""));
+    let ran = sync(&forge.user, &[]).await.assert_exit(4);
+    assert!(ran.stderr.contains("work changed since you trusted it, and names:"), "{ran:?}");
+    assert!(ran.stderr.contains("pdf, docx (not pinned yet)"), "{ran:?}");
+    project(&forge, "[project]\nagents = [\"claude-code\"]\n");
+    let ran = sync(&forge.user, &["--trust-project"]).await.assert_exit(0);
+    assert!(ran.stderr.contains("names nothing any more."), "{ran:?}");
+    assert!(ran.stdout.contains("Removed pdf.\n"), "{ran:?}");
+    assert!(!forge.exists("work/.claude/skills/pdf"));
+    assert!(!forge.read("work/skillwire.lock").contains("pdf"));
+    sync(&forge.user, &["--trust-project"]).await.assert_refused(5, "names servers or sources");
+}
+
+#[tokio::test]
+async fn a_sync_that_only_shows_or_fails_adds_no_server() {
+    let forge = Forge::new();
+    let team = refunds();
+    let server = HttpServer::serve(&team, &["."]).await;
+    let text = |skill: &str| {
+        let url = format!("http://{}/mcp", server.address);
+        format!("[[server]]\nlabel = \"team\"\nurl = \"{url}\"\nskills = [\"{skill}\"]\n")
+    };
+    let servers = async || forge.user.run_json(&["server", "list", "--json"]).await;
+    let none = servers().await;
+    project(&forge, &text("refunds"));
+    let ran = sync(&forge.user, &["--trust-project", "--dry-run"]).await.assert_exit(0);
+    assert!(ran.stdout.starts_with("The server team would be added.\n"), "{ran:?}");
+    assert_eq!(servers().await, none);
+    project(&forge, &text("nope"));
+    let ran = sync(&forge.user, &["--trust-project", "--yes"]).await;
+    ran.assert_refused(5, "The server `team` has no skill `nope`.");
+    assert_eq!(servers().await, none);
 }
 
 #[tokio::test]

@@ -57,6 +57,41 @@ async fn edited_files_are_marked_and_never_replaced_unasked() {
 }
 
 #[tokio::test]
+async fn a_commit_that_leaves_the_skill_alone_leaves_edits_alone() {
+    let forge = with_pdf("acme/skills").await;
+    forge.user.home.file(".claude/skills/pdf/mine.md", "mine\n");
+    forge.repository("acme/skills").commit("empty");
+    let ran = forge.user.run(&["update", "pdf", "--yes"]).await.assert_exit(0);
+    assert_eq!(ran.stdout, "1 skill: 1 up to date.\n");
+    assert_eq!(forge.read(".claude/skills/pdf/mine.md"), "mine\n");
+    let listing = forge.user.run_json(&["list", "--json"]).await;
+    assert_eq!(listing["installed"][0]["state"], "edited", "{listing}");
+}
+
+#[tokio::test]
+async fn a_command_without_a_skill_names_the_option_for_all() {
+    let forge = Forge::new();
+    for command in ["update", "remove", "approve"] {
+        let ran = forge.user.run(&[command]).await.assert_exit(2);
+        assert!(ran.stderr.contains("|--all>"), "{ran:?}");
+    }
+    let ran = forge.user.run(&["server", "trust", "team"]).await.assert_exit(2);
+    assert!(ran.stderr.contains("|--none>"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn a_missing_directory_is_put_back_after_a_question() {
+    let forge = with_pdf("acme/skills").await;
+    std::fs::remove_dir_all(forge.user.home.path().join(".claude/skills/pdf")).unwrap();
+    let ran = forge.user.run(&["update", "pdf"]).await.assert_exit(1);
+    assert!(ran.stderr.contains("There is no terminal to ask you on"), "{ran:?}");
+    assert!(!forge.exists(".claude/skills/pdf"));
+    let ran = forge.user.run(&["update", "pdf", "--yes"]).await.assert_exit(0);
+    assert_eq!(ran.stdout, "1 skill: 1 put back.\n");
+    assert!(forge.exists(".claude/skills/pdf/SKILL.md"));
+}
+
+#[tokio::test]
 async fn a_moved_tag_is_noticed() {
     let forge = with_pdf("acme/skills@v1").await;
     change(&forge, "new\n");

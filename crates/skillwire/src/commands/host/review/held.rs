@@ -26,7 +26,8 @@ impl HeldSkill {
             KnownSkill::Listed(listed) if listed.offer().is_none() => Some(listed.clone()),
             _ => None,
         };
-        let (handle, known) = (item.handle.clone(), item.skill.clone());
+        let handle = item.handle.clone();
+        let known = item.skill.clone();
         Self { handle, known, listed, review: None, diff: Vec::new() }
     }
 

@@ -94,15 +94,15 @@ fn note_credentials(before: &ServerConfig, after: &ServerConfig) -> std::io::Res
     let what = match (kept, token) {
         _ if from == to => return Ok(()),
         (0, false) => return Ok(()),
-        (0, true) => "The token".to_owned(),
-        (some, false) => format!("The {}", counted(some, "header")),
-        (some, true) => format!("The token and the {}", counted(some, "header")),
+        (0, true) => "the token".to_owned(),
+        (some, false) => format!("the {}", counted(some, "header")),
+        (some, true) => format!("the token and the {}", counted(some, "header")),
     };
     writeln!(
         prose::stderr(),
-        "{NOTE}note{NOTE:#}: {what} of `{}` now go to `{}`; `--remove-header NAME` and \
+        "{NOTE}note{NOTE:#}: `{}` now gets {what} of `{}`; `--remove-header NAME` and \
          `--no-bearer-token-file` take them out.",
-        printable(&from),
-        printable(&to)
+        printable(&to),
+        printable(&from)
     )
 }

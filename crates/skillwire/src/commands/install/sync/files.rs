@@ -53,27 +53,24 @@ impl ProjectFiles {
                 }
             }
         };
-        let mut file = match read(PROJECT_FILE)? {
+        let project_text = read(PROJECT_FILE)?;
+        let is_project = project_text.is_some();
+        let mut file = match project_text {
             Some(text) => ProjectFile::parse(&text).map_err(|error| wrong(PROJECT_FILE, &error))?,
             None => ProjectFile::default(),
         };
         if let Some(text) = read(NPX_LOCK)? {
             let npx = NpxLock::parse(&text).map_err(|error| wrong(NPX_LOCK, &error))?;
             for (name, kind) in &npx.unreachable {
-                let (name, kind) = (printable(name), printable(kind));
                 warn(&format!(
-                    "`{NPX_LOCK}` has `{name}` from `{kind}`, which is left to `npx skills`."
+                    "`{NPX_LOCK}` has `{}` from `{}`, which is left to `npx skills`.",
+                    printable(name),
+                    printable(kind)
                 ))?;
             }
             add_npx(&mut file.sources, npx.sources);
         }
         let lock_text = read(LOCK)?.unwrap_or_default();
-        if file.is_empty() {
-            let message = format!("No `{PROJECT_FILE}` here or above names servers or sources.");
-            return Err(Failure::new(Exit::NotFound, message).hint(format!(
-                "Write `[[source]]` and `from = \"owner/repo\"` into `{PROJECT_FILE}`."
-            )));
-        }
         let (lock, approvals) = if lock_text.is_empty() {
             (ProjectLock::default(), LockFile::default())
         } else {
@@ -82,6 +79,14 @@ impl ProjectFiles {
                 .map_err(|error| Failure::usage(format!("`{LOCK}` {error}.")))?;
             (lock, approvals)
         };
+        // A project that names nothing any more still has what an earlier sync brought.
+        let had_sources = is_project && !lock.skills().is_empty();
+        if file.is_empty() && !had_sources {
+            let message = format!("No `{PROJECT_FILE}` here or above names servers or sources.");
+            return Err(Failure::new(Exit::NotFound, message).hint(format!(
+                "Write `[[source]]` and `from = \"owner/repo\"` into `{PROJECT_FILE}`."
+            )));
+        }
         let forge = match &file.forge {
             Some(forge) => forge.clone(),
             None => settings.user()?.forge,

@@ -9,6 +9,7 @@ use std::io::{self, Write as _};
 
 use serde_json::json;
 use skillwire_install::InstalledSkill;
+use skillwire_trust::ServerLabel;
 
 use self::files::ProjectFiles;
 use super::{installing, state::InstallState, targets::Project};
@@ -26,7 +27,7 @@ use crate::{
 #[derive(Debug, Default)]
 struct SyncReport {
     /// Servers that were configured for the user, by their label here.
-    servers: Vec<String>,
+    servers: Vec<ServerLabel>,
     installed: Vec<InstalledSkill>,
     /// Skills of sources that were in place already.
     unchanged: usize,
@@ -45,8 +46,14 @@ pub(in crate::commands) fn run(args: &SyncArgs) -> Outcome {
         let state = InstallState::new(&settings);
         let mut report = SyncReport::default();
         let planned = sources::resolve(args, &settings, &state, &mut files).await?;
-        let labels = servers::configure(&settings, &files, &mut report)?;
-        let approvals = servers::resolve(args, &settings, &mut files, &labels).await?;
+        let labels = servers::configure(args, &settings, &files, &mut report)?;
+        let approvals = match servers::resolve(args, &settings, &mut files, &labels).await {
+            Ok(approvals) => approvals,
+            Err(failure) => {
+                servers::take_back(&settings, &report.servers)?;
+                return Err(failure);
+            }
+        };
         let removed = sources::dropped(&state, &files)?;
         if args.dry_run {
             return finish(args, &files, &report, planned.missing.len() + removed.len());
@@ -69,7 +76,7 @@ fn finish(args: &SyncArgs, files: &ProjectFiles, report: &SyncReport, would: usi
     if args.json {
         let done = json!({
             "project": files.root(),
-            "servers": report.servers,
+            "servers": report.servers.iter().map(ServerLabel::as_str).collect::<Vec<_>>(),
             "installed": report.installed,
             "unchanged": report.unchanged,
             "removed": report.removed,
@@ -82,6 +89,9 @@ fn finish(args: &SyncArgs, files: &ProjectFiles, report: &SyncReport, would: usi
     }
     let mut out = prose::stdout();
     if args.dry_run {
+        for label in &report.servers {
+            writeln!(out, "The server {STRONG}{label}{STRONG:#} would be added.")?;
+        }
         writeln!(out, "{} would be installed or removed.", counted(would, "skill"))?;
         return Ok(Exit::Ok);
     }

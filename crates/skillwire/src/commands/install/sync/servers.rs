@@ -27,8 +27,10 @@ use crate::{
 /// The user's labels of the project's servers, by the labels of the project.
 pub(super) type OwnLabels = BTreeMap<String, ServerLabel>;
 
-/// Configures servers that the user does not have yet; the same address counts as the same server.
+/// Configures servers that the user does not have yet; the same address counts as the same server. With
+/// `--dry-run` they are reported, and get no label.
 pub(super) fn configure(
+    args: &SyncArgs,
     settings: &HostSettings,
     files: &ProjectFiles,
     report: &mut SyncReport,
@@ -44,8 +46,11 @@ pub(super) fn configure(
             label.clone()
         } else {
             let label = free_label(&server.label, |label| configured.contains_key(label))?;
+            report.servers.push(label.clone());
+            if args.dry_run {
+                continue;
+            }
             servers.add(&label, &config)?;
-            report.servers.push(label.to_string());
             label
         };
         labels.insert(server.label.clone(), own);
@@ -72,6 +77,14 @@ fn config(server: &ProjectServer, root: &Path) -> Result<ServerConfig, Failure> 
         }
         (None, []) => Err(Failure::usage("A server of the project has neither URL nor program.")),
     }
+}
+
+/// Takes servers out again that [`configure`] has put in for a sync that failed.
+pub(super) fn take_back(settings: &HostSettings, added: &[ServerLabel]) -> Result<(), Failure> {
+    for label in added {
+        settings.servers().remove(label)?;
+    }
+    Ok(())
 }
 
 /// The project's label, or the first of `label-2`, `label-3` and so on that the user has not given.
@@ -137,7 +150,8 @@ async fn resolve_all(
     }
     let mut unpinned = Vec::new();
     for server in files.file().servers.iter().filter(|server| !server.skills.is_empty()) {
-        let own = &labels[&server.label];
+        // Only with `--dry-run` has a server no label yet, and then it is not asked.
+        let Some(own) = labels.get(&server.label) else { continue };
         let in_file = ServerLabel::parse(&server.label).map_err(|error| {
             Failure::usage(format!("The label `{}` {error}.", printable(&server.label)))
         })?;
@@ -170,7 +184,8 @@ async fn resolve_all(
             }
         }
     }
-    if args.frozen && lock.skills().ne(files.approvals().skills()) {
+    let all_asked = labels.len() == files.file().servers.len();
+    if args.frozen && all_asked && lock.skills().ne(files.approvals().skills()) {
         return Err(not_locked(format!("`{LOCK}` pins skills that the project no longer names.")));
     }
     if !unpinned.is_empty() && !args.dry_run {
@@ -208,8 +223,8 @@ async fn named(
             }
         }
         if skills.len() == before {
-            let (label, wanted) = (printable(&server.label), printable(wanted));
-            let message = format!("The server `{label}` has no skill `{wanted}`.");
+            let label = printable(&server.label);
+            let message = format!("The server `{label}` has no skill `{}`.", printable(wanted));
             return Err(Failure::new(Exit::NotFound, message)
                 .hint(format!("`skillwire list --server {own}` shows its skills.")));
         }

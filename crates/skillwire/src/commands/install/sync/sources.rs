@@ -62,8 +62,7 @@ pub(super) async fn resolve(
                 SourceAddress::Repository(repository) => Some(repository.url.clone()),
                 _ => None,
             };
-            let (from, commit) = (written.clone(), pin.commit.clone());
-            let (folder, content) = (pin.folder.clone(), *bundle.content());
+            let content = *bundle.content();
             if lock.find(&name).is_some() {
                 let message = format!("The project names two skills called `{name}`.");
                 return Err(Failure::new(Exit::Ambiguous, message));
@@ -75,7 +74,14 @@ pub(super) async fn resolve(
                     card::write(&mut prose::stderr(), &bundle, &written)?;
                 }
             }
-            lock.insert(PinnedSkill { name, from, url, commit, folder, content });
+            lock.insert(PinnedSkill {
+                name,
+                from: written.clone(),
+                url,
+                commit: pin.commit.clone(),
+                folder: pin.folder.clone(),
+                content,
+            });
             found.push((bundle, pin));
         }
     }
@@ -123,7 +129,11 @@ fn named(files: &ProjectFiles, source: &ProjectSource) -> Result<NamedSource, Fa
 }
 
 /// The pinned skills of a source, if they are those that the project names.
-fn pinned_skills(lock: &ProjectLock, from: &str, names: &[String]) -> Option<Vec<PinnedSkill>> {
+pub(super) fn pinned_skills(
+    lock: &ProjectLock,
+    from: &str,
+    names: &[String],
+) -> Option<Vec<PinnedSkill>> {
     let of_source = lock.skills().iter().filter(|skill| skill.from == from);
     if names.is_empty() {
         let all: Vec<_> = of_source.cloned().collect();
@@ -184,7 +194,8 @@ async fn as_found(
     for name in names {
         let offered = fetched.offered().iter().find(|offered| offered.label() == name);
         let offered = offered.ok_or_else(|| {
-            let (from, name) = (printable(from), printable(name));
+            let from = printable(from);
+            let name = printable(name);
             Failure::new(Exit::NotFound, format!("{from} has no skill `{name}`."))
                 .hint(format!("`skillwire add {from} --list` shows its skills."))
         })?;

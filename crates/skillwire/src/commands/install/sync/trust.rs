@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, io::Write as _};
 
 use skillwire_state::StateFile;
 
-use super::{super::agrees, files::ProjectFiles};
+use super::{super::agrees, files::ProjectFiles, sources::pinned_skills};
 use crate::{
     args::SyncArgs,
     exit::Exit,
@@ -68,7 +68,8 @@ pub(super) fn check(
 
 /// Notes that the user agreed to the files as they are now.
 pub(super) fn record(settings: &HostSettings, files: &ProjectFiles) -> Result<(), Failure> {
-    let (root, digest) = (files.root().display().to_string(), files.digest().to_string());
+    let root = files.root().display().to_string();
+    let digest = files.digest().to_string();
     file(settings).change(|text| {
         let mut trusted = parse(text.as_deref())?;
         if trusted.insert(root, digest.clone()).as_ref() == Some(&digest) {
@@ -82,20 +83,23 @@ pub(super) fn record(settings: &HostSettings, files: &ProjectFiles) -> Result<()
 /// Shows what the project would bring.
 fn show(files: &ProjectFiles, is_known: bool) -> std::io::Result<()> {
     let mut out = prose::stderr();
-    let changed = if is_known { " changed since you trusted it" } else { "" };
-    writeln!(out, "The project {STRONG}{}{STRONG:#}{changed} names:", files.root().display())?;
+    let root = files.root().display();
+    let changed = if is_known { " changed since you trusted it, and" } else { "" };
+    let what = if files.file().is_empty() { " nothing any more." } else { ":" };
+    writeln!(out, "The project {STRONG}{root}{STRONG:#}{changed} names{what}")?;
     for server in &files.file().servers {
         let address = server.url.clone().unwrap_or_else(|| server.command.join(" "));
         let skills = words(&server.skills, "no skill");
-        let (label, address) = (printable(&server.label), printable(&address));
+        let label = printable(&server.label);
+        let address = printable(&address);
         let kind = if server.url.is_some() { "server" } else { "program that is started" };
         writeln!(out, "  {kind} {STRONG}{label}{STRONG:#} {address}: {skills}")?;
     }
     for source in &files.file().sources {
         let skills = words(&source.skills, "every skill");
         let from = source.address(files.forge()).map_or(source.from.clone(), |it| it.to_string());
-        let is_pinned = files.lock().skills().iter().any(|skill| skill.from == from);
-        let pinned = if is_pinned { "pinned" } else { "not pinned yet" };
+        let pins = pinned_skills(files.lock(), &from, &source.skills);
+        let pinned = if pins.is_some() { "pinned" } else { "not pinned yet" };
         let from = printable(&from);
         writeln!(out, "  {STRONG}{from}{STRONG:#}: {skills} {FAINT}({pinned}){FAINT:#}")?;
     }
