@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -37,24 +38,52 @@ def gather(folder, into):
     return names
 
 
-def run(command, timeout=3600):
-    # No keys and no network helpers: what a scanner finds must come from the files.
-    environment = {"PATH": os.environ["PATH"], "HOME": tempfile.mkdtemp(), "NO_COLOR": "1"}
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment, check=False)
+def run(command, seconds):
+    """Runs a scanner without keys; what it finds must come from the files. Says nothing if it takes too long."""
+    with tempfile.TemporaryDirectory() as home:
+        # A library of one peer asks a server for prices of models at each start, unless told not to.
+        environment = {"PATH": os.environ["PATH"], "HOME": home, "NO_COLOR": "1"}
+        environment["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True,
+            errors="replace", env=environment, start_new_session=True,
+        ) as child:
+            try:
+                return child.communicate(timeout=seconds)[0]
+            except subprocess.TimeoutExpired:
+                os.killpg(child.pid, signal.SIGKILL)
+                return None
 
 
-def by_skillwire(program, folder):
-    ran = run([program, "scan", "--json", "--no-cache", str(folder)])
-    report = json.loads(ran.stdout)
-    return {
-        pathlib.Path(skill["skill"]).name
-        for skill in report["skills"]
-        if any(finding["severity"].upper() in SEVERE for finding in skill["findings"])
-    }
+class Outcome:
+    """The skills that a scanner alarms about, and those that it did not finish in time."""
+
+    def __init__(self):
+        self.alarmed, self.unfinished = set(), set()
 
 
-def each(folder, judge):
-    return {skill.name for skill in sorted(folder.iterdir()) if judge(skill)}
+def by_skillwire(program, folder, seconds):
+    said = run([program, "scan", "--json", "--no-cache", str(folder)], seconds * len(list(folder.iterdir())))
+    outcome = Outcome()
+    if said is None:
+        outcome.unfinished = {skill.name for skill in folder.iterdir()}
+        return outcome
+    for skill in json.loads(said)["skills"]:
+        if any(finding["severity"].upper() in SEVERE for finding in skill["findings"]):
+            outcome.alarmed.add(pathlib.Path(skill["skill"]).name)
+    return outcome
+
+
+def each(folder, seconds, command):
+    """Judges one skill after the other, by a report in JSON."""
+    outcome = Outcome()
+    for skill in sorted(folder.iterdir()):
+        said = run(command(str(skill)), seconds)
+        if said is None:
+            outcome.unfinished.add(skill.name)
+        elif severe_json(said):
+            outcome.alarmed.add(skill.name)
+    return outcome
 
 
 def severe_json(text):
@@ -77,17 +106,28 @@ def severe_json(text):
     return severe(report.get("findings", report))
 
 
-def by_cisco(program, folder):
-    command = [program, "scan", "--format", "json", "--use-behavioral"]
-    return each(folder, lambda skill: severe_json(run([*command, str(skill)]).stdout))
+def by_cisco(program, folder, seconds):
+    # Its start alone takes seconds, so all skills are scanned at once; one by one if that takes too long.
+    options = ["--format", "json", "--use-behavioral"]
+    count = len(list(folder.iterdir()))
+    said = run([program, "scan-all", *options, str(folder)], seconds * count)
+    try:
+        results = json.loads(said or "")["results"]
+    except (ValueError, KeyError):
+        results = []
+    if len(results) < count:
+        return each(folder, seconds, lambda skill: [program, "scan", *options, skill])
+    outcome = Outcome()
+    outcome.alarmed = {pathlib.Path(result["skill_path"]).name for result in results if severe_json(json.dumps(result))}
+    return outcome
 
 
-def by_skilltotal(program, folder):
-    return each(folder, lambda skill: severe_json(run([program, "scan", str(skill), "--json"]).stdout))
+def by_skilltotal(program, folder, seconds):
+    return each(folder, seconds, lambda skill: [program, "scan", skill, "--json"])
 
 
-def by_skillguard(program, folder):
-    return each(folder, lambda skill: severe_json(run([program, "scan", str(skill), "--format", "json"]).stdout))
+def by_skillguard(program, folder, seconds):
+    return each(folder, seconds, lambda skill: [program, "scan", skill, "--format", "json"])
 
 
 PEERS = {"cisco": by_cisco, "skilltotal": by_skilltotal, "skillguard": by_skillguard}
@@ -98,6 +138,7 @@ def main():
     parser.add_argument("--corpus", action="append", type=pathlib.Path, help="a folder with malicious/ and benign/")
     parser.add_argument("--binary", default=str(ROOT / "target/release/skillwire"))
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PROGRAM", help=", ".join(PEERS))
+    parser.add_argument("--seconds", type=int, default=60, help="how long a scanner may take for one skill")
     parser.add_argument("--names", action="store_true", help="name misses and false alarms")
     options = parser.parse_args()
     corpora = options.corpus or [ROOT / "crates/skillwire-scan/tests/corpus"]
@@ -105,8 +146,8 @@ def main():
     for peer in options.peer:
         name, _, program = peer.partition("=")
         scanners.append((name, PEERS[name], program or name))
-    print("| corpus | scanner | attacks found at high | false alarms at high | seconds |")
-    print("|---|---|---|---|---|")
+    print("| corpus | scanner | attacks found at high | false alarms at high | not finished in time | seconds |")
+    print("|---|---|---|---|---|---|")
     details = []
     for corpus in corpora:
         with tempfile.TemporaryDirectory() as scratch:
@@ -116,15 +157,17 @@ def main():
                 folder.mkdir()
                 parts[part] = (folder, gather(corpus / part, folder))
             for name, scan, program in scanners:
-                cells, began = {}, time.monotonic()
+                cells, late, began = {}, 0, time.monotonic()
                 for part, (folder, names) in parts.items():
-                    alarmed = scan(program, folder) if names else set()
-                    cells[part] = f"{len(alarmed)} of {len(names)}"
-                    wrong = set(names) - alarmed if part == "malicious" else alarmed
+                    outcome = scan(program, folder, options.seconds) if names else Outcome()
+                    cells[part] = f"{len(outcome.alarmed)} of {len(names)}"
+                    late += len(outcome.unfinished)
+                    wrong = set(names) - outcome.alarmed if part == "malicious" else outcome.alarmed
                     what = "misses" if part == "malicious" else "alarms about"
                     details += [f"{name} {what} {names[item]}" for item in sorted(wrong)]
+                    details += [f"{name} did not finish {names[item]}" for item in sorted(outcome.unfinished)]
                 took = time.monotonic() - began
-                print(f"| {corpus.name} | {name} | {cells['malicious']} | {cells['benign']} | {took:.1f} |", flush=True)
+                print(f"| {corpus.name} | {name} | {cells['malicious']} | {cells['benign']} | {late} | {took:.1f} |", flush=True)
     if options.names:
         print()
         print("\n".join(details))

@@ -157,6 +157,8 @@ print(sorted(os.listdir("/etc")))
 print(sorted(int(p) for p in os.listdir("/proc") if p.isdigit()))
 print(os.path.exists(given["home"]), os.path.exists("/root"), os.path.exists("/home"))
 print(open("/etc/passwd").read().count("\n"))
+below = [os.path.join(at, name) for at, names, _ in os.walk("/var") for name in names]
+print([path for path in below if path.count("/") == 3])
 "#;
     for case in test_cases().into_iter().filter(|case| case.tier == "full") {
         let home = Home::of(case.user);
@@ -168,12 +170,16 @@ print(open("/etc/passwd").read().count("\n"))
             lines[0].trim_matches(['[', ']']).split(", ").map(|name| name.trim_matches('\''));
         let known = [
             "bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "output", "proc", "sbin",
-            "skill", "tmp", "usr",
+            "skill", "tmp", "usr", "var",
         ];
         let others: Vec<_> = seen.filter(|name| !known.contains(name)).collect();
         assert!(others.is_empty(), "{others:?}: {output}");
         assert_eq!(lines[2], "[1, 2]", "{answer}");
         assert_eq!(lines[3], "False False False", "{answer}");
         assert_eq!(lines[4], "1", "{answer}");
+        // What packages keep there for fonts and for LibreOffice, where they are installed.
+        let kept = lines[5].replace("'/var/cache/fontconfig'", "");
+        let kept = kept.replace("'/var/lib/libreoffice'", "");
+        assert!(kept.trim_matches(['[', ']', ',', ' ']).is_empty(), "{output}");
     }
 }

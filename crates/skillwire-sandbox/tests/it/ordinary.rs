@@ -171,6 +171,25 @@ fn the_list_of_file_types_can_be_read_where_there_is_one() {
     }
 }
 
+#[test]
+fn documents_are_converted_by_libreoffice_in_full_isolation() {
+    if !std::path::Path::new("/usr/bin/soffice").exists() {
+        skip(TestNeed::Office, "LibreOffice is not installed");
+        return;
+    }
+    // As skills for documents do it. Fonts are needed for the pages, the home for its profile.
+    let script = r#"
+echo '<html><body><p>text</p></body></html>' > page.html
+soffice --headless --convert-to 'pdf:writer_web_pdf_Export' page.html > said 2>&1 || cat said
+head -c 5 page.pdf
+"#;
+    for case in test_cases().into_iter().filter(|case| case.tier == "full") {
+        let answer = AttackScript::file("run.bash", script.as_bytes()).run(case);
+        assert_eq!(answer["stdout"], "%PDF-", "{case:?}: {answer}");
+        assert_eq!(answer["end"], json!({ "exited": 0 }), "{case:?}: {answer}");
+    }
+}
+
 /// Runs a command as root of a user namespace with 65,536 ids, as containers without root have it.
 const CONTAINER: &str = r#"
 import ctypes, os, sys

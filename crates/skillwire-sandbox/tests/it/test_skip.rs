@@ -16,6 +16,8 @@ pub(crate) enum TestNeed {
     Isolation,
     /// Python, Node, bash and sh in the system's directories.
     Interpreters,
+    /// LibreOffice in the system's directories.
+    Office,
     /// A set-user-id program, and a file system that honours it.
     SetUserId,
     /// A kernel with the entry for 32-bit programs.
@@ -34,6 +36,7 @@ impl TestNeed {
             Self::Root => "SKILLWIRE_REQUIRE_ROOT",
             Self::Isolation => "SKILLWIRE_REQUIRE_ISOLATION",
             Self::Interpreters => "SKILLWIRE_REQUIRE_INTERPRETERS",
+            Self::Office => "SKILLWIRE_REQUIRE_OFFICE",
             Self::SetUserId => "SKILLWIRE_REQUIRE_SET_USER_ID",
             Self::Entry32Bit => "SKILLWIRE_REQUIRE_32_BIT_ENTRY",
             Self::Ipv6 => "SKILLWIRE_REQUIRE_IPV6",

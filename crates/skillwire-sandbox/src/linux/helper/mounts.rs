@@ -53,7 +53,26 @@ pub(super) fn prepare_root() -> io::Result<()> {
     attach(&root, folder)?;
     std::env::set_current_dir(folder)?;
     write_system_files()?;
-    parts.attach()
+    parts.attach()?;
+    replace_office_starters()
+}
+
+/// Puts our own starter of LibreOffice in the place of the one that does not work here, where there
+/// is one.
+fn replace_office_starters() -> io::Result<()> {
+    let (starter, text) = visible_paths::OFFICE_STARTER;
+    let starters = visible_paths::OFFICE_STARTERS.map(|path| path.trim_start_matches('/'));
+    for path in starters.map(Path::new) {
+        if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+            continue;
+        }
+        if !Path::new(starter).exists() {
+            write_file(Path::new(starter), text.as_bytes(), 0o555)?;
+        }
+        let flags = MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NOSUID;
+        attach(&copy_tree(Path::new(starter), flags)?, path)?;
+    }
+    Ok(())
 }
 
 /// Adds what a job needs and replaces the root. Returns sentences about what could not be had.

@@ -20,15 +20,31 @@ pub(super) fn real_system_directories() -> Vec<PathBuf> {
     paths.filter(|path| !leads_into_usr(path)).map(Path::to_owned).collect()
 }
 
-/// What loaders, commands and Node need of `/etc` to find libraries and each other.
-pub(super) const CONFIGURATION: [&str; 5] = [
+/// What loaders, commands, Node and programs for documents need to find libraries, fonts and each
+/// other. Packages of the system wrote it; nothing in it is of a user.
+pub(super) const CONFIGURATION: [&str; 10] = [
     "/etc/ld.so.cache",
     "/etc/alternatives",
     "/etc/ssl/openssl.cnf",
     // Python's `mimetypes` reads both wherever they exist, and fails where it may not.
     "/etc/mime.types",
     "/etc/apache2/mime.types",
+    "/etc/fonts",
+    "/var/cache/fontconfig",
+    // Debian keeps the registry of LibreOffice and its extensions here; it does not start without.
+    "/etc/libreoffice",
+    "/var/lib/libreoffice",
+    "/etc/ImageMagick-6",
 ];
+
+/// The starters of LibreOffice. They insist on `/proc/version`, which no run has, so the full tier puts
+/// [`OFFICE_STARTER`] in the place of each.
+pub(super) const OFFICE_STARTERS: [&str; 2] =
+    ["/usr/lib/libreoffice/program/oosplash", "/usr/lib64/libreoffice/program/oosplash"];
+
+/// Starts LibreOffice, and once more when it asks for that, as its own starter does.
+pub(super) const OFFICE_STARTER: (&str, &str) =
+    ("etc/skillwire-office-starter", include_str!("office-starter.sh"));
 
 /// Certificates, for scripts with a network grant.
 pub(super) const CERTIFICATES: [&str; 3] =
