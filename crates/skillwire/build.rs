@@ -1,5 +1,4 @@
 //! Tells the program which commit it was built from.
-#![expect(clippy::print_stdout, reason = "Cargo reads what a build script prints")]
 
 use std::{
     env,

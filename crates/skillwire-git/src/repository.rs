@@ -241,11 +241,11 @@ impl GitRepository {
 
     /// Returns a digest that changes whenever a file of the skill in a folder does, without fetching any.
     pub fn fingerprint(&self, folder: &str) -> Result<Digest, GitError> {
-        let mut text = String::new();
-        for (path, entry) in self.entries_of(folder)? {
+        let line = |(path, entry): (RelPath, &TreeEntry)| {
             let TreeEntry { kind, executable, object, .. } = entry;
-            text.push_str(&format!("{kind:?} {executable} {object} {path}\n"));
-        }
+            format!("{kind:?} {executable} {object} {path}\n")
+        };
+        let text: String = self.entries_of(folder)?.into_iter().map(line).collect();
         Ok(Digest::of(text.as_bytes()))
     }
 

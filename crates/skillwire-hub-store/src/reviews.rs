@@ -262,17 +262,16 @@ impl HubStore {
 async fn require_review(tx: &mut Tx, caller: &Caller, id: u64) -> Result<ReviewRecord, StoreError> {
     let unknown =
         || StoreError::from(Refusal::UnknownRecord { what: "review", id: id.to_string() });
-    let record = match load_offer(tx, id).await? {
-        Some(offer) => ReviewRecord::Offer(Box::new(offer)),
-        None => {
-            let select = concat!(
-                "SELECT ",
-                version_columns!(),
-                " FROM versions v JOIN skills s ON s.key = v.skill WHERE v.key = $1"
-            );
-            let row = tx.row(select, args![number(id)]).await?.ok_or_else(unknown)?;
-            ReviewRecord::Version { id, version: Box::new(version_of(&row)?) }
-        }
+    let record = if let Some(offer) = load_offer(tx, id).await? {
+        ReviewRecord::Offer(Box::new(offer))
+    } else {
+        let select = concat!(
+            "SELECT ",
+            version_columns!(),
+            " FROM versions v JOIN skills s ON s.key = v.skill WHERE v.key = $1"
+        );
+        let row = tx.row(select, args![number(id)]).await?.ok_or_else(unknown)?;
+        ReviewRecord::Version { id, version: Box::new(version_of(&row)?) }
     };
     match load_required(tx, caller, record.namespace(), Action::Review).await {
         Ok(_) => Ok(record),

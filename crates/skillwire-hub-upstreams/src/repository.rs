@@ -63,7 +63,7 @@ impl RepositoryReader {
                 Ok(read) => drop(self.folders.insert(folder, read)),
                 // One skill that cannot be used keeps no other from being offered.
                 Err(error) => {
-                    tracing::warn!(url = %self.url, folder, %error, "a skill is left out")
+                    tracing::warn!(url = %self.url, folder, %error, "a skill is left out");
                 }
             }
         }

@@ -35,7 +35,7 @@ impl UpstreamState {
                 }
             };
             tokio::select! {
-                changed = changes.changed() => if changed.is_err() { return },
+                next = changes.changed() => if next.is_err() { return },
                 () = self.reconsider.notified() => {}
                 () = again => {}
             }

@@ -148,11 +148,8 @@ impl Drop for FolderChange {
 /// put nothing in its place, the directory comes back first.
 fn recover(directory: &Path) -> io::Result<()> {
     let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let entries = match directory.parent().map(fs::read_dir) {
-        Some(Ok(entries)) => entries,
-        // Nothing is beside a directory in a folder that is not there.
-        Some(Err(_)) | None => return Ok(()),
-    };
+    // Nothing is beside a directory in a folder that is not there.
+    let Some(Ok(entries)) = directory.parent().map(fs::read_dir) else { return Ok(()) };
     let begins = |what: &str| format!(".{name}.{MARK}{what}-");
     for entry in entries {
         let entry = entry?;

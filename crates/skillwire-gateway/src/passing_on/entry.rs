@@ -36,19 +36,19 @@ pub fn passed_on_entry(
 ) -> Result<String, NotPassedOn> {
     let RawObject(members) = object(text).ok_or(NotPassedOn::Unreadable)?;
     let mut entry = ObjectText::new();
-    let mut noted = false;
+    let mut has_meta = false;
     for (name, value) in members {
         match name.as_str() {
             "uri" => entry.member(&name, &rewritten(value, mapping)?),
             "resources" => entry.member(&name, &resources(value, mapping)?),
             "_meta" => {
                 entry.member(&name, &annotated(value, mapping.origin(), instance, notes)?);
-                noted = true;
+                has_meta = true;
             }
             _ => entry.member(&name, &compact(value)),
         }
     }
-    if !noted {
+    if !has_meta {
         let mut meta = ObjectText::new();
         meta.member(PROVENANCE, &note(&Provenance::default(), mapping.origin(), instance)?);
         add_notes(&mut meta, notes);

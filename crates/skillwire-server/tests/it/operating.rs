@@ -33,7 +33,7 @@ impl AccessLog for KeptLines {
 
 fn limited(limit: &str) -> (RateLimiter, HttpOptions) {
     let limiter = RateLimiter::default();
-    limiter.replace(Some(limit.parse().unwrap()));
+    limiter.replace(Some(limit.parse().expect("a limit")));
     (limiter.clone(), HttpOptions::default().rate(limiter).metrics(true))
 }
 

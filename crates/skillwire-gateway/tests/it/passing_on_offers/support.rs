@@ -135,12 +135,12 @@ impl OfferGateway {
 
     /// Waits until the tools are what a test waits for.
     pub(crate) async fn until_tools(&self, wanted: &[&str]) {
-        let waited = async {
+        let become_wanted = async {
             while self.tools().await != wanted {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        timeout(PATIENCE, waited).await.expect("the tools become what is waited for");
+        timeout(PATIENCE, become_wanted).await.expect("the tools become what is waited for");
     }
 
     /// Waits until calls were recorded.
