@@ -246,7 +246,7 @@ async fn an_import_leaves_out_skills_that_the_scanner_warns_of() {
     let refused = results.as_array().unwrap().iter().find(|it| it["skill"] == "notes").unwrap();
     let reason = refused["refused"].as_str().unwrap();
     assert!(reason.contains("critical[remote-code/"), "{reason}");
-    assert!(reason.contains("in SKILL.md:7"), "{reason}");
+    assert!(reason.contains("SKILL.md:7: "), "{reason}");
     let listed = hub.run(&["hub", "list", "--json"]).await.json();
     assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
     let told = [&arguments[..], &["--despite-findings"]].concat();
