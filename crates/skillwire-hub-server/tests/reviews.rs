@@ -1,4 +1,5 @@
 //! Upstreams and reviews through the API, as reviewers and administrators use it over HTTP.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 use std::net::SocketAddr;
 

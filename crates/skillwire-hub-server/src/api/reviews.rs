@@ -345,10 +345,10 @@ async fn with_new_review(state: &ApiState, sender: &Authenticated, error: StoreE
         _ => None,
     };
     let mut problem = Problem::from(error);
-    if let Some(actual) = actual {
-        if let Ok(Some(id)) = state.store.offer_with(&sender.caller, &actual).await {
-            problem.detail = format!("{} Review {id} has it.", problem.detail);
-        }
+    if let Some(actual) = actual
+        && let Ok(Some(id)) = state.store.offer_with(&sender.caller, &actual).await
+    {
+        problem.detail = format!("{} Review {id} has it.", problem.detail);
     }
     problem
 }

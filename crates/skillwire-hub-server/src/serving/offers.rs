@@ -150,7 +150,7 @@ fn known_offer(
     let name = SkillName::parse(offer.skill.uri.root().name().as_ref()).ok()?;
     let mut facts = SkillFacts::new(SkillId::new(label.clone(), name));
     facts.origin = label.to_string();
-    facts.signed_by = offer.facts.signers.clone();
+    facts.signed_by.clone_from(&offer.facts.signers);
     facts.has_scripts =
         !offer.facts.scripts.is_empty() || offer.files.iter().any(|file| names_script(&file.path));
     if let Some(worst) = &offer.facts.worst {

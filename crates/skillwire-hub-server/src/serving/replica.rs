@@ -251,6 +251,7 @@ struct Followed {
 
 /// What a batch of changes makes necessary.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a kind of work of its own")]
 struct Work {
     everything: bool,
     callers: bool,

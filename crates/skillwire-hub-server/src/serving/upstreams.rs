@@ -235,12 +235,12 @@ impl ServedUpstreams {
             (MountKind::Own, &served.stored, served.mount.classes()),
             (MountKind::Aggregate, &shown.stored, &shown.classes),
         ] {
-            let made = chosen.skills.values().map(|offer| {
+            let present = chosen.skills.values().map(|offer| {
                 (key(&served.label, &offer.skill.uri), maker.make(offer, mode, mount, classes))
             });
             let gone = looked_at.iter().filter(|uri| !chosen.skills.contains_key(*uri));
             let gone = gone.map(|uri| (key(&served.label, uri), None));
-            let changes: Vec<_> = made.chain(gone).collect();
+            let changes: Vec<_> = present.chain(gone).collect();
             source.set(changes);
         }
         {

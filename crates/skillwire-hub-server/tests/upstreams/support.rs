@@ -46,6 +46,7 @@ pub(crate) fn quick() -> UpstreamLimits {
 }
 
 impl Hub {
+    #[expect(clippy::disallowed_methods, reason = "a test runs the `git` of its machine")]
     pub(crate) async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = DatabaseLocation::Sqlite(folder.path().join("hub.db"));

@@ -41,7 +41,7 @@ pub(crate) struct HubUpstreamSource {
     /// The program of an MCP server and its arguments, after `--`.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
-    /// A header of every request, such as 'Authorization: Bearer ${DOCS_TOKEN}'; may be repeated.
+    /// A header of every request, such as `Authorization: Bearer ${DOCS_TOKEN}`; may be repeated.
     ///
     /// The hub fills the variable in from its own environment and keeps no credential.
     #[arg(long, value_name = "NAME: VALUE")]

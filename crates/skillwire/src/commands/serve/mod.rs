@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 use skillwire_catalog::Catalog;
 #[cfg(feature = "search")]
 use skillwire_search::SearchTool;
-use skillwire_server::{BuildError, Skills};
+use skillwire_server::{BuildError, Skills, SkillsBuilder};
 use skillwire_source::SkillSource;
 
 #[cfg(feature = "host")]
@@ -88,14 +88,8 @@ async fn serve(settings: ServeSettings, typed: ServeArgs) -> Outcome {
             }
             Box::new(source) as Box<dyn SkillSource>
         }));
-    let endpoint = match transport {
-        ServeTransport::Stdio => None,
-        ServeTransport::Http(settings) => {
-            let endpoint;
-            (endpoint, skills) = HttpEndpoint::open(*settings, skills, typed, log_format).await?;
-            Some(endpoint)
-        }
-    };
+    let endpoint;
+    (endpoint, skills) = open_endpoint(transport, skills, typed, log_format).await?;
     #[cfg(feature = "execute")]
     let scripts = scripts.map(Arc::new);
     #[cfg(feature = "execute")]
@@ -158,6 +152,23 @@ async fn serve(settings: ServeSettings, typed: ServeArgs) -> Outcome {
         passing.stop().await;
     }
     outcome
+}
+
+/// Opens the address that is listened on, if there is one, and tells the server who may use it.
+async fn open_endpoint(
+    transport: ServeTransport,
+    skills: SkillsBuilder,
+    typed: ServeArgs,
+    log_format: LogFormat,
+) -> Result<(Option<HttpEndpoint>, SkillsBuilder), Failure> {
+    match transport {
+        ServeTransport::Stdio => Ok((None, skills)),
+        ServeTransport::Http(settings) => {
+            let (endpoint, skills) =
+                HttpEndpoint::open(*settings, skills, typed, log_format).await?;
+            Ok((Some(endpoint), skills))
+        }
+    }
 }
 
 fn no_threads(error: std::io::Error) -> Failure {
