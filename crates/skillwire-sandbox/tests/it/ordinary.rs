@@ -178,11 +178,11 @@ fn documents_are_converted_by_libreoffice_in_full_isolation() {
         return;
     }
     // As skills for documents do it. Fonts are needed for the pages, the home for its profile.
-    let script = r#"
+    let script = r"
 echo '<html><body><p>text</p></body></html>' > page.html
 soffice --headless --convert-to 'pdf:writer_web_pdf_Export' page.html > said 2>&1 || cat said
 head -c 5 page.pdf
-"#;
+";
     for case in test_cases().into_iter().filter(|case| case.tier == "full") {
         let answer = AttackScript::file("run.bash", script.as_bytes()).run(case);
         assert_eq!(answer["stdout"], "%PDF-", "{case:?}: {answer}");
