@@ -126,16 +126,14 @@ impl UserInputs {
         if !metadata.is_file() {
             return Err(InputError::NotAFile(path.to_owned()));
         }
-        let bytes = match self.copied_with_folder(&real, &name).filter(|_| writable) {
-            Some(copy) => {
-                copy.writable = true;
-                copy.bytes.len() as u64
-            }
-            None => {
-                let file = File::open(&real).map_err(|source| read_error(path, source))?;
-                self.push(path, &name, file, writable)?;
-                self.files.last().map_or(0, |file| file.bytes.len() as u64)
-            }
+        let copied = self.copied_with_folder(&real, &name).filter(|_| writable);
+        let bytes = if let Some(copy) = copied {
+            copy.writable = true;
+            copy.bytes.len() as u64
+        } else {
+            let file = File::open(&real).map_err(|source| read_error(path, source))?;
+            self.push(path, &name, file, writable)?;
+            self.files.last().map_or(0, |file| file.bytes.len() as u64)
         };
         self.sources.push(InputSource {
             typed: path.to_owned(),
