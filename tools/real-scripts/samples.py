@@ -19,7 +19,16 @@ WORDS: dict[str, tuple[list[str], list[str]]] = {
     "fill_fillable_fields.py": (["form.pdf", "values.json", "out.pdf"], []),
     "fill_pdf_form_with_annotations.py": (["form.pdf", "fields.json", "out.pdf"], []),
     "create_validation_image.py": (["1", "fields.json", "sample.png", "out.png"], []),
-    "convert_pdf_to_images.py": (["sample.pdf", "images"], []),
+    "convert_pdf_to_images.py": (["sample.pdf", "."], []),
+    "replace.py": (["sample.pptx", "replacements.json", "out.pptx"], []),
+    "thumbnail.py": (["sample.pptx"], []),
+    "add_slide.py": (["deck", "slideLayout2.xml"], [
+        "--input", "deck", "--edit", "deck/[Content_Types].xml", "--edit", "deck/ppt/_rels/presentation.xml.rels"]),
+    "accept_changes.py": (["sample.docx", "out.docx"], []),
+    "office/soffice.py": (["--headless", "--convert-to", "pdf", "sample.pptx"], []),
+    "bundle-artifact.sh": ([], ["--input", "web:."]),
+    "check_mcp.sh": ([], []),
+    "burp-search.sh": (["sample.burp", "auditItems"], []),
     "inventory.py": (["sample.pptx", "out.json"], []),
     "rearrange.py": (["sample.pptx", "out.pptx", "0,0"], []),
     "office/unpack.py": (["sample.docx", "unpacked"], []),
@@ -51,6 +60,8 @@ TEXTS = {
             "label_bounding_box": [1, 1, 10, 10], "entry_bounding_box": [12, 1, 60, 16],
             "entry_text": {"text": "Ana", "font_size": 8}}],
     }),
+    "replacements.json": json.dumps({"slide-0": {"shape-0": {"paragraphs": [{"text": "Title"}]}}}),
+    "sample.burp": "",
     "values.json": json.dumps([{"field_id": "name", "page": 1, "value": "Ana", "description": "Name"}]),
     "sample.sarif": json.dumps({"version": "2.1.0", "runs": [{
         "tool": {"driver": {"name": "sample", "rules": []}},
@@ -93,8 +104,12 @@ def write(project: Path, python: Path) -> None:
     (project / "raw").mkdir(exist_ok=True)
     (project / "raw/a.sarif").write_text(TEXTS["sample.sarif"])
     subprocess.run([python, "-c", FORM, project / "form.pdf"], check=False, capture_output=True)
-    if (project / "sample.docx").exists():
-        zipfile.ZipFile(project / "sample.docx").extractall(project / "document")
+    (project / "web").mkdir(exist_ok=True)
+    (project / "web/package.json").write_text(json.dumps({"name": "web", "version": "1.0.0", "private": True}))
+    (project / "web/index.html").write_text("<!doctype html><title>Web</title><p>text</p>\n")
+    for name, folder in (("sample.docx", "document"), ("sample.pptx", "deck")):
+        if (project / name).exists():
+            zipfile.ZipFile(project / name).extractall(project / folder)
 
 
 def words_for(script: str) -> tuple[list[str], list[str]] | None:

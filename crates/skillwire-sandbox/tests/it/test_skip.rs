@@ -16,7 +16,7 @@ pub(crate) enum TestNeed {
     Isolation,
     /// Python, Node, bash and sh in the system's directories.
     Interpreters,
-    /// LibreOffice in the system's directories.
+    /// `LibreOffice` in the system's directories.
     Office,
     /// A set-user-id program, and a file system that honours it.
     SetUserId,

@@ -126,9 +126,15 @@ impl UserInputs {
         if !metadata.is_file() {
             return Err(InputError::NotAFile(path.to_owned()));
         }
-        let file = File::open(&real).map_err(|source| read_error(path, source))?;
-        self.push(path, &name, file, writable)?;
-        let bytes = self.files.last().map_or(0, |file| file.bytes.len() as u64);
+        let copied = self.copied_with_folder(&real, &name).filter(|_| writable);
+        let bytes = if let Some(copy) = copied {
+            copy.writable = true;
+            copy.bytes.len() as u64
+        } else {
+            let file = File::open(&real).map_err(|source| read_error(path, source))?;
+            self.push(path, &name, file, writable)?;
+            self.files.last().map_or(0, |file| file.bytes.len() as u64)
+        };
         self.sources.push(InputSource {
             typed: path.to_owned(),
             real,
@@ -139,6 +145,19 @@ impl UserInputs {
             writable,
         });
         Ok(())
+    }
+
+    /// The copy of a file that came with the folder it lies in, if it has this name there.
+    fn copied_with_folder(&mut self, real: &Path, name: &str) -> Option<&mut InputFile> {
+        let is_same = |source: &InputSource| {
+            let below =
+                real.strip_prefix(&source.real).ok().filter(|below| !below.as_os_str().is_empty());
+            below.is_some_and(|below| Path::new(&source.name).join(below) == Path::new(name))
+        };
+        if !self.sources.iter().any(is_same) {
+            return None;
+        }
+        self.files.iter_mut().find(|file| file.path.as_str() == name)
     }
 
     /// Gives the script a copy of a file that the caller has read already, such as one of the

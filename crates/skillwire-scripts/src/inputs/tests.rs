@@ -94,6 +94,23 @@ fn a_folder_is_copied_only_if_it_is_an_input() {
 }
 
 #[test]
+fn one_file_of_a_copied_folder_may_be_changed_and_the_others_not() {
+    let project = Project::new();
+    fs::write(project.path("work/in/two.txt"), "2").unwrap();
+    let mut inputs = project.inputs();
+    inputs.add("in", None, false).unwrap();
+    inputs.add("in/x/one.txt", None, true).unwrap();
+    // Another file cannot take the place of one of the folder.
+    let other = project.path("other/data.csv");
+    let refused = inputs.add(other.to_str().unwrap(), Some("in/two.txt"), true);
+    assert!(matches!(refused, Err(InputError::Twice(name)) if name == "in/two.txt"));
+    let mut files = inputs.into_files();
+    files.sort_by_key(|file| file.path.as_str().to_owned());
+    let files: Vec<_> = files.iter().map(|file| (file.path.as_str(), file.writable)).collect();
+    assert_eq!(files, [("in/two.txt", false), ("in/x/one.txt", true)]);
+}
+
+#[test]
 fn no_link_is_followed_out_of_the_folder_that_the_user_means() {
     let project = Project::new();
     symlink(project.path("other/data.csv"), project.path("work/link.csv")).unwrap();

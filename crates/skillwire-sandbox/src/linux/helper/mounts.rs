@@ -57,7 +57,7 @@ pub(super) fn prepare_root() -> io::Result<()> {
     replace_office_starters()
 }
 
-/// Puts our own starter of LibreOffice in the place of the one that does not work here, where there
+/// Puts our own starter of `LibreOffice` in the place of the one that does not work here, where there
 /// is one.
 fn replace_office_starters() -> io::Result<()> {
     let (starter, text) = visible_paths::OFFICE_STARTER;

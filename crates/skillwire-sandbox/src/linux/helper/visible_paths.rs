@@ -37,12 +37,12 @@ pub(super) const CONFIGURATION: [&str; 10] = [
     "/etc/ImageMagick-6",
 ];
 
-/// The starters of LibreOffice. They insist on `/proc/version`, which no run has, so the full tier puts
+/// The starters of `LibreOffice`. They insist on `/proc/version`, which no run has, so the full tier puts
 /// [`OFFICE_STARTER`] in the place of each.
 pub(super) const OFFICE_STARTERS: [&str; 2] =
     ["/usr/lib/libreoffice/program/oosplash", "/usr/lib64/libreoffice/program/oosplash"];
 
-/// Starts LibreOffice, and once more when it asks for that, as its own starter does.
+/// Starts `LibreOffice`, and once more when it asks for that, as its own starter does.
 pub(super) const OFFICE_STARTER: (&str, &str) =
     ("etc/skillwire-office-starter", include_str!("office-starter.sh"));
 
