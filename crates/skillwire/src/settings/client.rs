@@ -90,6 +90,7 @@ mod tests {
     const EVERYTHING: &str = r#"
         dirs = ["team=/srv/team", "/srv/more"]
         upstream = ["acme", "work.github"]
+        upstream-tools = ["acme/search_*"]
         strict = true
         lenient = true
         scheme = "acme"
