@@ -161,12 +161,14 @@ impl Client {
         let connection = &self.0.connection;
         let version = self.server().protocol_version;
         if version == MODERN {
-            let wanted = json!({
-                "resourcesListChanged": interest.is_in_listing(),
-                "resourceSubscriptions": interest.resources(),
-                "toolsListChanged": interest == Interest::Offers,
-                "promptsListChanged": interest == Interest::Offers,
-            });
+            let wanted = if interest == Interest::Offers {
+                json!({ "toolsListChanged": true, "promptsListChanged": true })
+            } else {
+                json!({
+                    "resourcesListChanged": interest.is_in_listing(),
+                    "resourceSubscriptions": interest.resources(),
+                })
+            };
             let params = Map::from_iter([("notifications".to_owned(), wanted)]);
             let call = connection.call(Some(version), method::LISTEN, params);
             return connection.listen(call, limits).await;
