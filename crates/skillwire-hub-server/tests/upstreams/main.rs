@@ -4,3 +4,4 @@ mod local;
 mod modes;
 mod mounts;
 mod support;
+mod tools;
