@@ -23,6 +23,10 @@ use skillwire_server::{
 
 use super::{mount::MountOffers, replica::MakeOffers};
 
+/// A skill by which it is asked who sees skills of an upstream. Were there one, a policy would decide about
+/// that skill, and tools are shown to fewer callers.
+const ANY_SKILL: &str = "any-skill-of-this-upstream";
+
 /// The tools and prompts of upstreams that one mount passes on. Upstreams come and go while it is served.
 ///
 /// Which tools these are is decided for each upstream. Here it is decided who sees them: callers whose view
@@ -44,7 +48,7 @@ struct OfferedTools {
     offer: UpstreamOffer,
     /// What the offer was made of; an upstream that is followed anew needs another.
     followed: Weak<FollowedUpstream>,
-    /// A URI below the label that no skill has.
+    /// The URI of a skill of this upstream that is not known.
     any_skill: SkillUri,
 }
 
@@ -96,8 +100,7 @@ impl MountTools {
             .audit(Arc::clone(terms.audit))
             .changes(place.changes.clone());
         let offer = terms.followed.offer(options)?;
-        // `-` is the name of no skill.
-        let any_skill = SkillUri::parse(&format!("skill://{label}/-/SKILL.md")).ok()?;
+        let any_skill = SkillUri::parse(&format!("skill://{label}/{ANY_SKILL}/SKILL.md")).ok()?;
         Some(OfferedTools { offer, followed: Arc::downgrade(terms.followed), any_skill })
     }
 

@@ -113,7 +113,7 @@ async fn allowed_tools_are_called_through_both_mounts_and_each_call_is_recorded(
     {
         let (hidden_reply, missing_reply) =
             (hub.call(ana, mount, hidden).await, hub.call(ana, mount, missing).await);
-        assert_eq!(hidden_reply.code(), i32::try_from(NOT_FOUND).unwrap());
+        assert_eq!(hidden_reply.code(), NOT_FOUND);
         let same = hidden_reply.0.to_string().replace(hidden, missing);
         assert_eq!(same, missing_reply.0.to_string());
     }
@@ -147,12 +147,12 @@ async fn a_caller_without_a_role_sees_and_calls_no_tool_gw_16() {
     .await;
     for (mount, name) in [(OWN, "read_pdf"), ("/mcp", "docs__read_pdf")] {
         assert!(hub.tools(Some(&of_bea), mount).await.is_empty());
-        assert_eq!(hub.call(Some(&of_bea), mount, name).await.code(), -32602);
+        assert_eq!(hub.call(Some(&of_bea), mount, name).await.code(), NOT_FOUND);
     }
     // A role that is taken away counts at once, also on a connection that is open.
-    hub.store.withdraw_grant(&hub.admin, &docs, &ana).await.unwrap();
+    hub.store.withdraw_grant(&hub.admin, &docs, &ana, Role::Reader).await.unwrap();
     hub.until_tools(Some(&of_ana), OWN, &[]).await;
-    assert_eq!(hub.call(Some(&of_ana), OWN, "read_pdf").await.code(), -32602);
+    assert_eq!(hub.call(Some(&of_ana), OWN, "read_pdf").await.code(), NOT_FOUND);
     assert_eq!(server.count("tools/call"), 0);
 }
 
@@ -174,7 +174,7 @@ async fn a_tool_that_an_approved_skill_names_is_callable_while_it_is_served() {
     // In a mode without reviews, an upstream's own skills let nothing in.
     hub.set_mode("docs", UpstreamMode::Passthrough).await;
     hub.until_tools(None, OWN, &[]).await;
-    assert_eq!(hub.call(None, OWN, "convert").await.code(), -32602);
+    assert_eq!(hub.call(None, OWN, "convert").await.code(), NOT_FOUND);
     // The operator names tools while the hub runs.
     let tools = Some(ToolPatterns::parse(["delete_*"]).unwrap());
     let change = UpstreamChange { tools, ..UpstreamChange::default() };
