@@ -46,7 +46,7 @@ impl CallLog {
     pub(crate) fn new(store: HubStore, metrics: &Metrics) -> Self {
         let counted = metrics.labelled_counter(
             "upstream_calls",
-            "Calls of tools and prompts that were passed on to upstreams.",
+            "Calls of tools and prompts that were passed on to upstreams",
             &["upstream", "method", "outcome"],
         );
         Self { store, waiting: Mutex::default(), counted }

@@ -15,12 +15,12 @@ impl UpstreamGauges {
     pub(super) fn new(metrics: &Metrics) -> Self {
         let states = metrics.labelled_gauge(
             "upstream_state",
-            "Whether an upstream is in a state; `paused` is an open circuit breaker.",
+            "Whether an upstream is in a state; `paused` is an open circuit breaker",
             &["upstream", "state"],
         );
         let skills = metrics.labelled_gauge(
             "upstream_skills",
-            "Skills that an upstream listed last.",
+            "Skills that an upstream listed last",
             &["upstream"],
         );
         Self { states, skills }

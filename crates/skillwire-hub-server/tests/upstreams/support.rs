@@ -16,7 +16,10 @@ use skillwire_hub_store::{
     UpstreamChange,
 };
 use skillwire_hub_upstreams::{InvalidAddress, UpstreamOptions};
-use skillwire_server::http::{ConnectionLimits, Workers, run};
+use skillwire_server::{
+    Metrics,
+    http::{ConnectionLimits, Workers, run},
+};
 use skillwire_testkit::{HttpConnection, RpcReply, modern_headers, modern_request};
 use tokio::net::TcpListener;
 
@@ -26,6 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Hub {
     pub(crate) store: HubStore,
     pub(crate) admin: Caller,
+    pub(crate) metrics: Arc<Metrics>,
     address: SocketAddr,
     _following: Following,
     _folder: tempfile::TempDir,
@@ -69,8 +73,11 @@ impl Hub {
             .follow(follow)
             .git(git)
             .local_pause(Duration::from_millis(50));
-        let options =
-            ServingOptions::default().poll(Duration::from_millis(10)).upstreams(upstreams);
+        let metrics = Arc::new(Metrics::default());
+        let options = ServingOptions::default()
+            .poll(Duration::from_millis(10))
+            .metrics(Arc::clone(&metrics))
+            .upstreams(upstreams);
         let identity = HubIdentity::new("hub", "hub");
         let started = skillwire_hub_server::start(store.clone(), identity, options).await;
         let (service, following) = started.unwrap();
@@ -79,7 +86,7 @@ impl Hub {
         let never = std::future::pending();
         tokio::spawn(run(listener, service, Workers::here(), ConnectionLimits::default(), never));
         let admin = Caller::administrator("root".parse().unwrap());
-        Self { store, admin, address, _following: following, _folder: folder }
+        Self { store, admin, metrics, address, _following: following, _folder: folder }
     }
 
     /// Adds an upstream whose skills everybody may read.
@@ -187,6 +194,15 @@ impl Hub {
                 return;
             }
             assert!(start.elapsed() < PATIENCE, "{uri} reads {now:?}, not {expected:?}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Waits until the metrics have a line.
+    pub(crate) async fn measures(&self, line: &str) {
+        let start = std::time::Instant::now();
+        while !self.metrics.text().lines().any(|known| known == line) {
+            assert!(start.elapsed() < PATIENCE, "no `{line}` in {}", self.metrics.text());
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }

@@ -118,6 +118,8 @@ async fn allowed_tools_are_called_through_both_mounts_and_each_call_is_recorded(
         assert_eq!(same, missing_reply.0.to_string());
     }
     assert_eq!(server.count("tools/call"), 2);
+    let labels = r#"upstream="docs",method="tools/call",outcome="answered""#;
+    hub.measures(&format!("skillwire_upstream_calls_total{{{labels}}} 2")).await;
     for entry in hub.calls(2).await {
         assert_eq!((entry.actor.as_str(), entry.target.as_str()), ("ana", "docs"));
         let details: Value = serde_json::from_str(&entry.details).unwrap();
