@@ -249,7 +249,7 @@ impl ServedUpstreams {
         table.remove(&served.label);
         self.table.store(Arc::new(table));
         shown.live.remove(&served.label);
-        shown.tools.hide(&served.label);
+        [&served.tools, &shown.tools].into_iter().for_each(|mount| mount.hide(&served.label));
         self.health.forget(&served.label);
         let held = std::mem::take(&mut *served.held.lock());
         shown.stored.set(held.iter().map(|uri| (key(&served.label, uri), None)));
