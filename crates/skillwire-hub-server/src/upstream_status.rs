@@ -16,6 +16,21 @@ pub enum UpstreamHealth {
     Paused,
 }
 
+impl UpstreamHealth {
+    /// Every state.
+    pub const ALL: [Self; 4] = [Self::Starting, Self::Answering, Self::Failing, Self::Paused];
+
+    /// Returns the word for it; the same as in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Answering => "answering",
+            Self::Failing => "failing",
+            Self::Paused => "paused",
+        }
+    }
+}
+
 /// What a replica knows about an upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamStatus {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use skillwire_core::ContentId;
 use skillwire_hub::{
     Action, AuditAction, AuditEntry, AuditFilter, BrokenChain, Caller, ChainHash, Commitment,
-    Cursor, NewAuditEntry, Page, PageRequest, verify_chain,
+    Cursor, NewAuditEntry, Page, PageRequest, Timestamp, verify_chain,
 };
 
 use crate::{
@@ -34,6 +34,25 @@ pub struct ReadRecord {
     pub content: ContentId,
     /// The files that were read, and how often.
     pub files: BTreeMap<String, u64>,
+}
+
+/// A call of a tool or prompt of an upstream, to be recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallRecord {
+    /// Who called.
+    pub actor: String,
+    /// The upstream.
+    pub upstream: String,
+    /// The method, such as `tools/call`.
+    pub method: &'static str,
+    /// The upstream's own name of the tool or prompt.
+    pub name: String,
+    /// How the call ended.
+    pub outcome: String,
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// How many milliseconds it took.
+    pub took_ms: u64,
 }
 
 impl HubStore {
@@ -93,21 +112,35 @@ impl HubStore {
             return Ok(());
         }
         let hub = crate::hub_subject()?;
-        let entry = |target: &str, content, details: serde_json::Value| NewAuditEntry {
-            action: AuditAction::Read,
-            target: target.to_owned(),
-            content,
-            details: details.to_string(),
-        };
         let recorded = reads.iter().map(|read| {
             let details = serde_json::json!({"files": read.files});
-            (read.actor.as_str(), entry(&read.target, Some(read.content), details))
+            let entry = entry(AuditAction::Read, &read.target, Some(read.content), &details);
+            (read.actor.as_str(), entry)
         });
-        // The log itself says where it is incomplete.
-        let missing = (lost > 0).then(|| {
-            let details = serde_json::json!({"not_recorded": lost});
-            (hub.as_str(), entry("*", None, details))
+        let missing = (lost > 0).then(|| (hub.as_str(), not_recorded(AuditAction::Read, lost)));
+        let mut tx = self.begin_write(&hub).await?;
+        let result = tx.audit_all(recorded.chain(missing)).await;
+        tx.finish(result).await
+    }
+
+    /// Records calls in one transaction, and how many others could not be recorded. Servers collect some
+    /// before they call this.
+    pub async fn record_calls(&self, calls: &[CallRecord], lost: u64) -> Result<(), StoreError> {
+        if calls.is_empty() && lost == 0 {
+            return Ok(());
+        }
+        let hub = crate::hub_subject()?;
+        let recorded = calls.iter().map(|call| {
+            let details = serde_json::json!({
+                "method": call.method,
+                "name": call.name,
+                "outcome": call.outcome,
+                "ended": call.ended_at.to_string(),
+                "took_ms": call.took_ms,
+            });
+            (call.actor.as_str(), entry(AuditAction::Call, &call.upstream, None, &details))
         });
+        let missing = (lost > 0).then(|| (hub.as_str(), not_recorded(AuditAction::Call, lost)));
         let mut tx = self.begin_write(&hub).await?;
         let result = tx.audit_all(recorded.chain(missing)).await;
         tx.finish(result).await
@@ -143,6 +176,20 @@ impl HubStore {
         // Entries that were cut off at the end leave a chain that holds, but not up to the hub's row.
         if last == expected { Ok(Ok(last.0)) } else { Ok(Err(BrokenChain { number: last.0 + 1 })) }
     }
+}
+
+fn entry(
+    action: AuditAction,
+    target: &str,
+    content: Option<ContentId>,
+    details: &serde_json::Value,
+) -> NewAuditEntry {
+    NewAuditEntry { action, target: target.to_owned(), content, details: details.to_string() }
+}
+
+/// The entry by which the log itself says where it is incomplete.
+fn not_recorded(action: AuditAction, lost: u64) -> NewAuditEntry {
+    entry(action, "*", None, &serde_json::json!({ "not_recorded": lost }))
 }
 
 fn entry_of(row: &Row) -> Result<AuditEntry, StoreError> {

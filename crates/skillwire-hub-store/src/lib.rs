@@ -63,7 +63,7 @@ mod upstreams;
 use skillwire_hub::Subject;
 
 pub use self::{
-    audit_log::ReadRecord,
+    audit_log::{CallRecord, ReadRecord},
     error::StoreError,
     garbage::{BlobCheck, GcOptions, GcReport},
     jobs::{Job, NewJob},

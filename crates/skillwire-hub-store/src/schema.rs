@@ -35,10 +35,17 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0002_upstreams.sql"),
         postgres: include_str!("../migrations/postgres/0002_upstreams.sql"),
     },
+    Migration {
+        version: 3,
+        // An older program does not know calls, which the audit log now has.
+        readable_from: 3,
+        sqlite: include_str!("../migrations/sqlite/0003_upstream_tools.sql"),
+        postgres: include_str!("../migrations/postgres/0003_upstream_tools.sql"),
+    },
 ];
 
 /// The schema this program knows.
-pub(crate) const KNOWN_SCHEMA: i64 = 2;
+pub(crate) const KNOWN_SCHEMA: i64 = 3;
 
 const TABLE_SQLITE: &str = "CREATE TABLE IF NOT EXISTS schema_version (
     id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL, readable_from INTEGER NOT NULL)";

@@ -2,8 +2,8 @@
 
 use skillwire_hub::{
     Action, AuditAction, Caller, HubChange, NamespaceName, NewAuditEntry, Quotas, Refusal,
-    ReviewPolicy, ReviewRules, Role, Subject, Timestamp, Upstream, UpstreamLimits, UpstreamMode,
-    UpstreamSource,
+    ReviewPolicy, ReviewRules, Role, Subject, Timestamp, ToolPatterns, Upstream, UpstreamLimits,
+    UpstreamMode, UpstreamSource,
 };
 
 use crate::{
@@ -39,6 +39,8 @@ pub struct UpstreamChange {
     pub limits: Option<UpstreamLimits>,
     /// Which new content is approved without a reviewer.
     pub rules: Option<ReviewRules>,
+    /// Which of its tools and prompts clients may use.
+    pub tools: Option<ToolPatterns>,
     /// Whether giving up a pin is meant.
     pub leave_pin: bool,
 }
@@ -60,7 +62,7 @@ pub struct ConfiguredUpstreams {
 /// The columns that [`record_of`] reads.
 macro_rules! upstream_columns {
     () => {
-        "label, source, mode, limits, rules, configured, created_at, created_by"
+        "label, source, mode, limits, rules, configured, created_at, created_by, tools"
     };
 }
 
@@ -95,7 +97,8 @@ impl HubStore {
             let source = change.source.unwrap_or_else(|| before.upstream.source.clone());
             let mut after = Upstream::new(label.clone(), source, before.upstream.mode)?
                 .with_limits(change.limits.unwrap_or(before.upstream.limits))?
-                .with_rules(change.rules.unwrap_or(before.upstream.rules));
+                .with_rules(change.rules.unwrap_or(before.upstream.rules))
+                .with_tools(change.tools.unwrap_or_else(|| before.upstream.tools.clone()));
             after.change_mode(mode, change.leave_pin)?;
             let configured = before.configured;
             update_upstream(&mut tx, before, &after, configured).await
@@ -233,7 +236,7 @@ async fn insert_upstream(
         }
     }
     let insert = "INSERT INTO upstreams (label, source, mode, limits, rules, configured,
-        created_at, created_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+        created_at, created_by, tools) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     let values = args![
         label.as_str(),
         to_json(&upstream.source)?,
@@ -243,6 +246,7 @@ async fn insert_upstream(
         configured,
         tx.now.as_millis(),
         caller.subject.as_str(),
+        to_json(&upstream.tools)?,
     ];
     tx.execute(insert, values).await?;
     record_change(tx, upstream, "add").await?;
@@ -259,7 +263,7 @@ async fn update_upstream(
         return Ok(before);
     }
     let update = "UPDATE upstreams SET source = $2, mode = $3, limits = $4, rules = $5,
-        configured = $6 WHERE label = $1";
+        configured = $6, tools = $7 WHERE label = $1";
     let values = args![
         after.label.as_str(),
         to_json(&after.source)?,
@@ -267,6 +271,7 @@ async fn update_upstream(
         to_json(&after.limits)?,
         to_json(&after.rules)?,
         configured,
+        to_json(&after.tools)?,
     ];
     tx.execute(update, values).await?;
     record_change(tx, after, "set").await?;
@@ -327,7 +332,9 @@ fn record_of(row: &Row) -> Result<UpstreamRecord, StoreError> {
         })
         .map_err(|_| corrupt("record"))?;
     Ok(UpstreamRecord {
-        upstream: upstream.with_rules(from_json(&row.text(4)?, "rules of an upstream")?),
+        upstream: upstream
+            .with_rules(from_json(&row.text(4)?, "rules of an upstream")?)
+            .with_tools(from_json(&row.text(8)?, "tools of an upstream")?),
         configured: row.flag(5)?,
         created_at: time_of(row, 6)?,
         created_by: subject_of(row, 7)?,
@@ -346,6 +353,7 @@ async fn record_change(
         "source": upstream.source,
         "limits": upstream.limits,
         "rules": upstream.rules,
+        "tools": upstream.tools,
     });
     tx.audit(NewAuditEntry {
         action: AuditAction::ChangeUpstream,

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, fmt};
 use bytes::Bytes;
 use skillwire_core::{Frontmatter, RelPath};
 use skillwire_hub::ContentFacts;
+use skillwire_trust::requested_tools;
 
 /// The most bytes of a file in which links are looked for.
 const MOST_TEXT: usize = 1 << 20;
@@ -28,7 +29,7 @@ const INSTALLERS: [(&str, &str); 7] = [
 ];
 
 /// Members of the frontmatter by which a skill asks a host for something.
-const REQUESTS: [&str; 3] = ["allowed-tools", "hooks", "permissions"];
+const REQUESTS: [&str; 2] = ["hooks", "permissions"];
 
 /// A finding of a scanner, the code and how bad it is in the scanner's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +75,9 @@ pub(crate) fn facts_of(
             }
             _ => drop(facts.binaries.insert(name.to_owned())),
         }
+    }
+    for tool in requested_tools(frontmatter) {
+        facts.request_tool(&tool);
     }
     for name in REQUESTS {
         if let Some(value) = frontmatter.fields().get(name) {

@@ -4,7 +4,9 @@ use std::{fmt, sync::Arc, time::SystemTime};
 
 use parking_lot::Mutex;
 use skillwire_core::SkillUri;
-use skillwire_gateway::{FollowedServer, PassingRules, ServerSource};
+use skillwire_gateway::{
+    FollowedServer, PassingRules, ServerSource, UpstreamOffer, UpstreamOfferOptions,
+};
 use skillwire_host::{Host, ServerLabel};
 use skillwire_hub::{Upstream, UpstreamSource};
 use skillwire_hub_store::HubStore;
@@ -156,6 +158,25 @@ impl FollowedUpstream {
                 Box::new(source)
             }
         }
+    }
+
+    /// Returns the label under which the upstream is a server; `None` if it cannot be one's label.
+    pub fn label(&self) -> Option<ServerLabel> {
+        ServerLabel::parse(self.state.settings.now().label.as_str()).ok()
+    }
+
+    /// Begins to follow the tools and prompts of the upstream on the runtime of the caller; `None` if its
+    /// source has none.
+    pub fn offer(&self, options: UpstreamOfferOptions) -> Option<UpstreamOffer> {
+        let UpstreamFeed::Server { host, .. } = &self.state.feed else { return None };
+        let upstream = self.state.settings.now();
+        if !upstream.source.has_tools() {
+            return None;
+        }
+        let relay = host.relay(&self.label()?).ok()?;
+        let mut limits = options.limits;
+        limits.calls = usize::try_from(upstream.limits.concurrency).unwrap_or(usize::MAX);
+        Some(UpstreamOffer::start(relay, options.limits(limits), &Handle::current()))
     }
 
     /// Asks the upstream for a skill that a client of a mount named; `None` if it is not asked.

@@ -107,7 +107,8 @@ impl UpstreamOptions {
             session_bytes: u64::MAX,
         };
         let policy = Policy { keeps_entry_text: true, budgets, ..Policy::default() };
-        let client = self.client.clone().with_connect_timeout(answer_time);
+        // Tools may be let in while a connection is open, and these may ask users.
+        let client = self.client.clone().relaying_forms().with_connect_timeout(answer_time);
         let client = client.with_probe_timeout(self.client.probe_timeout.min(answer_time / 2));
         Host::builder().policy(policy).client_options(client).build()
     }

@@ -50,11 +50,13 @@ pub enum AuditAction {
     ChangeUpstream,
     /// An upstream offers other content than before.
     Offer,
+    /// A tool or prompt of an upstream was called.
+    Call,
 }
 
 impl AuditAction {
     /// Every action.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Publish,
         Self::Transition,
         Self::MoveChannel,
@@ -72,6 +74,7 @@ impl AuditAction {
         Self::Restore,
         Self::ChangeUpstream,
         Self::Offer,
+        Self::Call,
     ];
 
     /// Returns the word for records; the same as in JSON.
@@ -94,6 +97,7 @@ impl AuditAction {
             Self::Restore => "restore",
             Self::ChangeUpstream => "change-upstream",
             Self::Offer => "offer",
+            Self::Call => "call",
         }
     }
 }

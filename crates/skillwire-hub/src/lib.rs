@@ -66,8 +66,8 @@ pub use self::{
     token::{InvalidToken, TokenHash, TokenRecord, TokenSecret},
     trusted::{ClaimPattern, TrustedPublisher},
     upstream::{
-        ContentFacts, OfferChange, OfferState, ReviewRules, RuleOutcome, Upstream, UpstreamLimits,
-        UpstreamMode, UpstreamSkill, UpstreamSkillId, UpstreamSource,
+        ContentFacts, OfferChange, OfferState, ReviewRules, RuleOutcome, ToolPatterns, Upstream,
+        UpstreamLimits, UpstreamMode, UpstreamSkill, UpstreamSkillId, UpstreamSource,
     },
     version::{
         InvalidVersion, Provenance, VersionFile, VersionRecord, choose_version, parse_version,

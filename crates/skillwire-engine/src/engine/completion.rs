@@ -170,7 +170,7 @@ impl Call<'_> {
         context: &CompletionContext,
     ) -> Result<CompletionValues, RpcError> {
         let caller = self.audience();
-        let found = self.offers().find(|offer| offer.prompts(&caller).contains(name));
+        let found = self.offers().find(|offer| offer.has_prompt(&caller, name));
         let offer = found.ok_or_else(|| offer::unknown("prompt", name))?;
         let typing = Typing {
             prompt: name,

@@ -80,14 +80,14 @@ impl Call<'_> {
     fn tool(&self) -> Result<(&Arc<dyn Offer>, Cow<'_, str>), RpcError> {
         let name = self.name()?;
         let caller = self.audience();
-        let found = self.offers().find(|offer| offer.tools(&caller).contains(&name));
+        let found = self.offers().find(|offer| offer.has_tool(&caller, &name));
         Ok((found.ok_or_else(|| offer::unknown("tool", &name))?, name))
     }
 
     fn prompt(&self) -> Result<(&Arc<dyn Offer>, Invocation), RpcError> {
         let name = self.name()?;
         let caller = self.audience();
-        let found = self.offers().find(|offer| offer.prompts(&caller).contains(&name));
+        let found = self.offers().find(|offer| offer.has_prompt(&caller, &name));
         let offer = found.ok_or_else(|| offer::unknown("prompt", &name))?;
         Ok((offer, self.invocation(method::PROMPTS_GET, &name)?))
     }

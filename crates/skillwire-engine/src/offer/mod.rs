@@ -87,6 +87,16 @@ pub trait Offer: Send + Sync {
         Arc::default()
     }
 
+    /// Tells whether a tool is listed. An offer of many lists finds one without joining them.
+    fn has_tool(&self, caller: &Caller, name: &str) -> bool {
+        self.tools(caller).contains(name)
+    }
+
+    /// Tells whether a prompt is listed.
+    fn has_prompt(&self, caller: &Caller, name: &str) -> bool {
+        self.prompts(caller).contains(name)
+    }
+
     /// Calls a tool; a failure that the model should see is a [`ToolReply`] too.
     fn call(&self, invocation: Invocation) -> BoxFuture<'static, Result<ToolReply, Interrupt>> {
         std::future::ready(Err(unknown("tool", &invocation.name).into())).boxed()
@@ -149,7 +159,7 @@ impl Offers {
 
     /// Adds an offer; a tool that is offered already stays the one that is called.
     #[must_use]
-    pub(crate) fn and(mut self, offer: Arc<dyn Offer>) -> Self {
+    pub fn and(mut self, offer: Arc<dyn Offer>) -> Self {
         self.all.push(offer);
         self
     }
@@ -169,7 +179,8 @@ impl Offers {
         self.all.iter()
     }
 
-    pub(crate) fn changes(&self) -> &ListChanges {
+    /// Returns what announces changes of the lists.
+    pub fn changes(&self) -> &ListChanges {
         &self.changes
     }
 
@@ -182,12 +193,12 @@ impl Offers {
 
     /// Finds the offer that has a tool.
     pub(crate) fn with_tool(&self, caller: &Caller, name: &str) -> Option<&Arc<dyn Offer>> {
-        self.all.iter().find(|offer| offer.tools(caller).contains(name))
+        self.all.iter().find(|offer| offer.has_tool(caller, name))
     }
 
     /// Finds the offer that has a prompt.
     pub(crate) fn with_prompt(&self, caller: &Caller, name: &str) -> Option<&Arc<dyn Offer>> {
-        self.all.iter().find(|offer| offer.prompts(caller).contains(name))
+        self.all.iter().find(|offer| offer.has_prompt(caller, name))
     }
 
     /// Reads a resource that the result of a call linked to.

@@ -38,21 +38,35 @@ pub trait ToolAdmission: Send + Sync + fmt::Debug {
 /// Patterns of the operator match the label and the server's own name: `docs/read_*`, `*/search`.
 #[derive(Debug)]
 pub struct AllowedTools {
-    patterns: PathPatterns,
-    prompts: PathPatterns,
+    patterns: ArcSwap<NamedByOperator>,
     of_skills: ArcSwap<BTreeMap<ServerLabel, BTreeSet<String>>>,
+}
+
+#[derive(Debug, Default)]
+struct NamedByOperator {
+    tools: PathPatterns,
+    prompts: PathPatterns,
 }
 
 impl AllowedTools {
     /// Admits tools that match patterns.
     pub fn matching(tools: PathPatterns) -> Self {
-        Self { patterns: tools, prompts: PathPatterns::default(), of_skills: ArcSwap::default() }
+        let allowed = Self { patterns: ArcSwap::default(), of_skills: ArcSwap::default() };
+        allowed.replace_patterns(tools, PathPatterns::default());
+        allowed
     }
 
     /// Admits prompts that match patterns too.
     #[must_use]
     pub fn with_prompts(self, prompts: PathPatterns) -> Self {
-        Self { prompts, ..self }
+        let tools = self.patterns.load().tools.clone();
+        self.replace_patterns(tools, prompts);
+        self
+    }
+
+    /// Replaces what the operator named.
+    pub fn replace_patterns(&self, tools: PathPatterns, prompts: PathPatterns) {
+        self.patterns.store(Arc::new(NamedByOperator { tools, prompts }));
     }
 
     /// Replaces the tools that skills of a server name in `allowed-tools`. Give it the skills that were
@@ -64,8 +78,13 @@ impl AllowedTools {
         upstream: &ServerLabel,
         approved: impl IntoIterator<Item = &'a Frontmatter>,
     ) {
+        self.name_tools(upstream, approved.into_iter().flat_map(requested_tools));
+    }
+
+    /// Replaces the tools that approved skills of a server name, as [`Self::name_in_skills`] does.
+    pub fn name_tools(&self, upstream: &ServerLabel, named: impl IntoIterator<Item = String>) {
         let client_prefix = format!("mcp__{upstream}__");
-        let named = approved.into_iter().flat_map(requested_tools);
+        let named = named.into_iter();
         let own = named.map(|tool| match tool.strip_prefix(&client_prefix) {
             Some(own) => own.to_owned(),
             None => tool,
@@ -82,11 +101,11 @@ impl AllowedTools {
 impl ToolAdmission for AllowedTools {
     fn admits_tool(&self, upstream: &ServerLabel, tool: &str) -> bool {
         let of_skills = self.of_skills.load();
-        self.patterns.matches(&format!("{upstream}/{tool}"))
+        self.patterns.load().tools.matches(&format!("{upstream}/{tool}"))
             || of_skills.get(upstream).is_some_and(|named| named.contains(tool))
     }
 
     fn admits_prompt(&self, upstream: &ServerLabel, prompt: &str) -> bool {
-        self.prompts.matches(&format!("{upstream}/{prompt}"))
+        self.patterns.load().prompts.matches(&format!("{upstream}/{prompt}"))
     }
 }

@@ -1,7 +1,7 @@
 //! What the API takes and returns about upstreams and reviews.
 
 use serde::{Deserialize, Serialize};
-use skillwire_hub::{ReviewRules, UpstreamLimits, UpstreamSource};
+use skillwire_hub::{ReviewRules, ToolPatterns, UpstreamLimits, UpstreamSource};
 use utoipa::ToSchema;
 
 use super::FileDiff;
@@ -29,6 +29,11 @@ pub struct UpstreamInfo {
     /// `no-new-scripts` and `no-findings`, all that are true.
     #[schema(value_type = Object)]
     pub rules: ReviewRules,
+    /// Which of its tools and prompts clients may use, as patterns such as `read_*`; besides these, tools
+    /// that its approved skills name in `allowed-tools`.
+    #[schema(value_type = Vec<String>)]
+    #[serde(default)]
+    pub tools: ToolPatterns,
     /// Whether the configuration file of the hub describes it.
     pub configured: bool,
     /// When it was added, as RFC 3339.
@@ -76,6 +81,10 @@ pub struct NewUpstream {
     #[schema(value_type = Object)]
     #[serde(default)]
     pub rules: ReviewRules,
+    /// Which of its tools and prompts clients may use, as patterns such as `read_*`; none without them.
+    #[schema(value_type = Vec<String>)]
+    #[serde(default)]
+    pub tools: ToolPatterns,
     /// Whether to say what would happen, and change nothing.
     #[serde(default)]
     pub dry_run: bool,
@@ -100,6 +109,10 @@ pub struct UpstreamSettings {
     #[schema(value_type = Object)]
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
     pub rules: serde_json::Map<String, serde_json::Value>,
+    /// Which of its tools and prompts clients may use, in place of those named before.
+    #[schema(value_type = Option<Vec<String>>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<ToolPatterns>,
     /// Whether giving up a pin is meant.
     pub leave_pin: bool,
     /// Whether to say what would happen, and change nothing.

@@ -17,7 +17,7 @@ use super::{
     extract::{JsonBody, Paging, Parameters, Segments, Sender, json},
     malformed,
 };
-use crate::{auth::Authenticated, upstream_status::UpstreamHealth};
+use crate::auth::Authenticated;
 
 /// The most contents that rules are tried on.
 const MOST_TRIALS: usize = 1_000;
@@ -46,11 +46,12 @@ fn info(state: &ApiState, sender: &Authenticated, record: &UpstreamRecord) -> Up
         source: sender.caller.administrator.then(|| upstream.source.clone()),
         limits: upstream.limits,
         rules: upstream.rules,
+        tools: upstream.tools.clone(),
         configured: *configured,
         created: created_at.to_string(),
         created_by: created_by.to_string(),
         status: status.map(|status| UpstreamStatusInfo {
-            health: health_word(status.health).to_owned(),
+            health: status.health.as_str().to_owned(),
             listed: status.listed_at.map(|at| at.to_string()),
             skills: status.skills as u64,
             failure: status.failure,
@@ -118,7 +119,8 @@ pub(crate) async fn add(
     require_source(&sender, &new.source)?;
     let upstream = Upstream::new(parse_label(&new.label)?, new.source, parse_mode(&new.mode)?)?
         .with_limits(new.limits)?
-        .with_rules(new.rules);
+        .with_rules(new.rules)
+        .with_tools(new.tools);
     let store = state.writer(new.dry_run);
     let record = store.add_upstream(&sender.caller, upstream, false).await?;
     if !new.dry_run {
@@ -156,6 +158,7 @@ pub(crate) async fn change(
         source: new.source,
         limits: merged(&before.upstream.limits, new.limits)?,
         rules: merged(&before.upstream.rules, new.rules)?,
+        tools: new.tools,
         leave_pin: new.leave_pin,
     };
     let record = state.writer(new.dry_run).change_upstream(caller, &label, change).await?;
@@ -250,13 +253,4 @@ pub(crate) async fn remove(
     }
     let upstream = info(&state, &sender, &record);
     Ok(json(&UpstreamChanged { upstream, changed: true, dry_run, rules: Vec::new() }))
-}
-
-fn health_word(health: UpstreamHealth) -> &'static str {
-    match health {
-        UpstreamHealth::Starting => "starting",
-        UpstreamHealth::Answering => "answering",
-        UpstreamHealth::Failing => "failing",
-        UpstreamHealth::Paused => "paused",
-    }
 }

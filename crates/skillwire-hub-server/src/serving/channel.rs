@@ -62,10 +62,13 @@ impl ServedChannel {
             lookups.push(upstreams.lookup(MountKind::Aggregate, None));
         }
         let builder = builder.lookup(Arc::new(SkillLookups(lookups)));
-        let offers = options
-            .offers
-            .clone()
-            .map(|make| -> MountOffers { Box::new(move |catalog| make(catalog)) });
+        let offers = match &aggregate {
+            Some(aggregate) => Some(aggregate.tools.offers(options.offers.clone())),
+            None => options
+                .offers
+                .clone()
+                .map(|make| -> MountOffers { Box::new(move |catalog| make(catalog)) }),
+        };
         let mount = Mount::start(builder, options.http_of(&name), classes, views, reads, offers)?;
         let held = Mutex::default();
         Ok(Self { name, store, source, pinned, mount, aggregate, held, maker })

@@ -1,9 +1,11 @@
 //! Serves the versions of a hub through the engine that serves folders.
 
+mod calls;
 mod channel;
 mod classes;
 mod files;
 mod freshness;
+mod health;
 mod live_sources;
 mod mount;
 mod offers;
@@ -11,6 +13,7 @@ mod pinned;
 mod reads;
 mod replica;
 mod skill;
+mod tools;
 mod upstreams;
 mod verifier;
 mod views;

@@ -1,4 +1,5 @@
-//! Which caller read which content: collected in memory, and written to the audit log within a second.
+//! Which caller read which content: collected in memory, and written to the audit log within a second,
+//! together with calls of tools.
 
 use std::{
     any::Any,
@@ -19,7 +20,7 @@ use skillwire_hub_store::{HubStore, ReadRecord, StoreError};
 use skillwire_server::{Caller, ReadObserver};
 use skillwire_source::{Skill, SkillContent};
 
-use super::files::StoredFiles;
+use super::{calls::CallLog, files::StoredFiles};
 
 /// How long a read waits in memory, at most, while the database answers. A killed process loses these.
 const FLUSH_EVERY: Duration = Duration::from_millis(900);
@@ -80,6 +81,8 @@ pub(crate) struct ReadLog {
     recorded: RecordedReads,
     seen: AtomicU64,
     waiting: Mutex<Waiting>,
+    /// Calls of tools, which are always recorded.
+    calls: Arc<CallLog>,
     /// Held while reads are written. A task that is ended in the middle of that would lose what it took.
     writing: tokio::sync::Mutex<()>,
 }
@@ -144,12 +147,13 @@ impl Waiting {
 }
 
 impl ReadLog {
-    pub(crate) fn new(store: HubStore, recorded: RecordedReads) -> Self {
+    pub(crate) fn new(store: HubStore, recorded: RecordedReads, calls: Arc<CallLog>) -> Self {
         Self {
             store,
             recorded,
             seen: AtomicU64::new(0),
             waiting: Mutex::default(),
+            calls,
             writing: tokio::sync::Mutex::default(),
         }
     }
@@ -183,15 +187,17 @@ impl ReadLog {
         }
     }
 
+    /// What takes calls of tools.
+    pub(crate) fn calls(&self) -> &Arc<CallLog> {
+        &self.calls
+    }
+
     /// Writes what waits to the audit log, again and again.
     pub(crate) async fn write_for_ever(&self) {
-        if self.is_off() {
-            return std::future::pending().await;
-        }
         loop {
             tokio::time::sleep(FLUSH_EVERY).await;
             if let Err(error) = self.flush().await {
-                tracing::debug!(%error, "reads wait until the database can be reached");
+                tracing::debug!(%error, "reads and calls wait until the database can be reached");
             }
         }
     }
@@ -204,6 +210,7 @@ impl ReadLog {
     /// Writes what waits now. What could not be written goes on to wait.
     pub(crate) async fn flush(&self) -> Result<(), StoreError> {
         let _writing = self.writing.lock().await;
+        self.calls.flush().await?;
         let mut taken = std::mem::take(&mut *self.waiting.lock());
         let mut lost = taken.lost;
         let mut entries: Vec<(ReadKey, FileCounts)> = taken.reads.drain().collect();

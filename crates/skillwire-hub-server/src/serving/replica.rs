@@ -21,6 +21,7 @@ use tokio::sync::{Mutex, RwLock, watch};
 use crate::{access::AccessHandle, signing::DecisionSigner};
 
 use super::{
+    calls::CallLog,
     channel::ServedChannel,
     freshness::Freshness,
     mount::Mount,
@@ -312,7 +313,8 @@ impl Replica {
         let freshness = Freshness::new(options.stale_limit, options.poll);
         let next_end = views.next_end;
         let signed = options.signer.period(SystemTime::now());
-        let reads = Arc::new(ReadLog::new(store.clone(), options.reads));
+        let calls = Arc::new(CallLog::new(store.clone(), &options.metrics));
+        let reads = Arc::new(ReadLog::new(store.clone(), options.reads, calls));
         let upstreams = ServedUpstreams::new(store.clone(), options.clone(), Arc::clone(&reads));
         let replica = Arc::new(Self {
             reads,
@@ -379,6 +381,7 @@ impl Replica {
         let mut hints = self.store.hints().await;
         loop {
             hints.wait(self.options.poll).await;
+            self.upstreams.measure();
             match self.catch_up().await {
                 Ok(()) => {}
                 Err(error) => {

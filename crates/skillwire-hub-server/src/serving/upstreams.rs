@@ -8,21 +8,24 @@ use std::{
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use skillwire_core::SkillUri;
+use skillwire_gateway::{AllowedTools, CallAudit};
 use skillwire_hub::{NamespaceName, Timestamp, Upstream};
-use skillwire_hub_store::{HubStore, StoreError};
+use skillwire_hub_store::{HubStore, OfferRecord, StoreError};
 use skillwire_hub_upstreams::{FollowedUpstream, MountKind, UpstreamOptions};
-use skillwire_server::{Skills, http::ENDPOINT};
+use skillwire_server::{PathPatterns, Skills, http::ENDPOINT};
 use skillwire_source::{BoxFuture, CachePolicy, HeldSkills, LookupOutcome, SkillLookup};
 use tokio::runtime::Handle;
 
 use super::{
     channel::ServedChannel,
     classes::ChannelClasses,
+    health::UpstreamGauges,
     live_sources::LiveSources,
-    mount::{self, Mount, MountOffers},
+    mount::{self, Mount},
     offers::{OfferMaker, choose},
     reads::ReadLog,
     replica::{ServingOptions, StartError},
+    tools::{MountTools, ToolTerms},
     views::CallerViews,
 };
 use crate::upstream_status::{UpstreamHealth, UpstreamStatus, UpstreamStatuses};
@@ -35,12 +38,14 @@ pub(crate) struct AggregateSources {
     pub(crate) live: LiveSources,
     pub(crate) stored: HeldSkills,
     pub(crate) classes: ChannelClasses,
+    pub(crate) tools: Arc<MountTools>,
 }
 
 impl AggregateSources {
     pub(crate) fn new(classes: ChannelClasses) -> Self {
         let live = LiveSources::new(classes.clone());
-        Self { live, stored: HeldSkills::default(), classes }
+        let tools = MountTools::new(MountKind::Aggregate);
+        Self { live, stored: HeldSkills::default(), classes, tools }
     }
 }
 
@@ -50,10 +55,14 @@ pub(crate) struct ServedUpstream {
     mount: Mount,
     live: LiveSources,
     stored: HeldSkills,
+    tools: Arc<MountTools>,
+    allowed: Arc<AllowedTools>,
     upstream: Mutex<Upstream>,
     followed: Mutex<Option<Arc<FollowedUpstream>>>,
     /// The skills that are served from the store.
     held: Mutex<BTreeSet<SkillUri>>,
+    /// The tools that each of them names.
+    named: Mutex<BTreeMap<SkillUri, Vec<String>>>,
     next_end: Mutex<Option<Timestamp>>,
 }
 
@@ -76,6 +85,7 @@ pub(crate) struct ServedUpstreams {
     maker: Option<OfferMaker>,
     /// The runtime on which upstreams are followed. A change may be applied on one that answers clients.
     runtime: Handle,
+    health: UpstreamGauges,
 }
 
 impl ServedUpstreams {
@@ -87,7 +97,8 @@ impl ServedUpstreams {
             hub: options.config.identity.name.clone(),
         });
         let runtime = Handle::current();
-        Self { store, options, reads, table: Arc::default(), maker, runtime }
+        let health = UpstreamGauges::new(&options.metrics);
+        Self { store, options, reads, table: Arc::default(), maker, runtime, health }
     }
 
     /// The upstream with this label.
@@ -98,6 +109,15 @@ impl ServedUpstreams {
 
     pub(crate) fn all(&self) -> Vec<Arc<ServedUpstream>> {
         self.table.load().values().cloned().collect()
+    }
+
+    /// Writes into the metrics how each upstream is doing.
+    pub(crate) fn measure(&self) {
+        for label in self.table.load().keys() {
+            if let Some(status) = self.status(label) {
+                self.health.set(label, &status);
+            }
+        }
     }
 
     /// Finds skills that upstreams do not list, for one mount.
@@ -174,16 +194,20 @@ impl ServedUpstreams {
             .source(stored.clone())
             .lookup(self.lookup(MountKind::Own, Some(label.clone())));
         let http = self.options.http.clone().protected(self.options.protected(&path));
-        let mount =
-            Mount::start(builder, http, classes, views, &self.reads, self.offers_of(&label))?;
+        let tools = MountTools::new(MountKind::Own);
+        let offers = tools.offers(self.options.offers.clone());
+        let mount = Mount::start(builder, http, classes, views, &self.reads, Some(offers))?;
         let served = Arc::new(ServedUpstream {
             label: label.clone(),
             mount,
             live,
             stored,
+            tools,
+            allowed: Arc::new(AllowedTools::matching(PathPatterns::default())),
             upstream: Mutex::new(upstream.clone()),
             followed: Mutex::default(),
             held: Mutex::default(),
+            named: Mutex::default(),
             next_end: Mutex::default(),
         });
         let mut table = UpstreamTable::clone(&self.table.load());
@@ -192,11 +216,32 @@ impl ServedUpstreams {
         Ok(served)
     }
 
-    /// The tools that the address of an upstream offers: those of every mount. Tools and prompts of the
-    /// upstream itself belong here.
-    fn offers_of(&self, _label: &NamespaceName) -> Option<MountOffers> {
-        let make = Arc::clone(self.options.offers.as_ref()?);
-        Some(Box::new(move |catalog| make(catalog)))
+    /// Passes on the tools that the operator names, and those that skills name which are approved and served.
+    fn show_tools(&self, served: &ServedUpstream, shown: &AggregateSources) {
+        let _entered = self.runtime.enter();
+        let label = &served.label;
+        let patterns = {
+            let upstream = served.upstream.lock();
+            PathPatterns::parse(upstream.tools.iter().map(|pattern| format!("{label}/{pattern}")))
+        };
+        let patterns = patterns.unwrap_or_else(|error| {
+            tracing::error!(%label, %error, "no tool is named, as a pattern cannot be used");
+            PathPatterns::default()
+        });
+        let named: Vec<String> = served.named.lock().values().flatten().cloned().collect();
+        let mounts = [&served.tools, &shown.tools];
+        let Some(followed) =
+            served.followed().filter(|_| !patterns.is_empty() || !named.is_empty())
+        else {
+            return mounts.into_iter().for_each(|mount| mount.hide(label));
+        };
+        if let Some(server) = followed.label() {
+            served.allowed.name_tools(&server, named);
+        }
+        served.allowed.replace_patterns(patterns.clone(), patterns);
+        let audit = Arc::clone(self.reads.calls()) as Arc<dyn CallAudit>;
+        let terms = ToolTerms { followed: &followed, allowed: &served.allowed, audit: &audit };
+        mounts.into_iter().for_each(|mount| mount.show(label, &terms));
     }
 
     fn remove(&self, served: &ServedUpstream, shown: &AggregateSources) {
@@ -204,6 +249,8 @@ impl ServedUpstreams {
         table.remove(&served.label);
         self.table.store(Arc::new(table));
         shown.live.remove(&served.label);
+        [&served.tools, &shown.tools].into_iter().for_each(|mount| mount.hide(&served.label));
+        self.health.forget(&served.label);
         let held = std::mem::take(&mut *served.held.lock());
         shown.stored.set(held.iter().map(|uri| (key(&served.label, uri), None)));
         served.mount.http().stop();
@@ -246,8 +293,18 @@ impl ServedUpstreams {
         {
             let mut held = served.held.lock();
             held.retain(|uri| !looked_at.contains(uri));
-            held.extend(chosen.skills.into_keys());
+            held.extend(chosen.skills.keys().cloned());
         }
+        {
+            let mut named = served.named.lock();
+            named.retain(|uri, _| !looked_at.contains(uri));
+            let tools = |offer: &OfferRecord| {
+                offer.facts.requested_tools().map(str::to_owned).collect::<Vec<_>>()
+            };
+            named.extend(chosen.skills.iter().map(|(uri, offer)| (uri.clone(), tools(offer))));
+            named.retain(|_, tools| !tools.is_empty());
+        }
+        self.show_tools(served, shown);
         {
             let mut next_end = served.next_end.lock();
             *next_end = match uris {

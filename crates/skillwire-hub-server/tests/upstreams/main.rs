@@ -5,3 +5,4 @@ mod local;
 mod modes;
 mod mounts;
 mod support;
+mod tools;

@@ -53,6 +53,19 @@ async fn nothing_is_fetched_before_a_client_reads_gw_15() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unchanged_upstream_is_fetched_once() {
+    for mode in [UpstreamMode::Admit, UpstreamMode::Pin] {
+        let (hub, server, _listening) = served(mode).await;
+        let (lists, reads) = (server.count("skills/list"), server.count("resources/read"));
+        server.wait_for("skills/list", lists + 4).await;
+        assert_eq!(hub.read(OWN, FILE).await.as_deref(), Ok("one"), "{mode}");
+        assert_eq!(hub.uris("/mcp").await, [PREFIXED], "{mode}");
+        assert_eq!(server.count("resources/read"), reads, "{mode}");
+        hub.waiting(0).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_changed_file_is_served_hidden_or_kept_back_by_mode() {
     for mode in UpstreamMode::ALL {
         let (hub, server, _listening) = served(mode).await;
@@ -104,6 +117,44 @@ async fn an_added_file_and_changed_frontmatter_are_new_content() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_added_file_and_changed_frontmatter_are_served_at_once_unreviewed() {
+    for mode in [UpstreamMode::Passthrough, UpstreamMode::Observe] {
+        let (hub, server, _listening) = served(mode).await;
+        server.set_skill("guides/pdf", [("notes.md", "one"), ("more.md", "x")]);
+        hub.reads(OWN, "skill://guides/pdf/more.md", Ok("x")).await;
+        let other = skill_md("pdf").replace("Does pdf", "Does something else");
+        server.set_skill("guides/pdf", [("notes.md", "one"), ("SKILL.md", &other)]);
+        hub.reads(OWN, SKILL, Ok(&other)).await;
+        hub.reads(OWN, "skill://guides/pdf/more.md", Err(NOT_FOUND)).await;
+        assert_eq!(hub.uris("/mcp").await, [PREFIXED], "{mode}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn approved_content_is_served_while_the_server_hangs() {
+    let (slow, hub) = (Arc::new(AtomicBool::new(false)), Hub::start().await);
+    let server = switched(&slow, || ScriptedReply::Never);
+    let listening = server.http().await;
+    hub.add("docs", UpstreamSource::mcp(listening.url()), UpstreamMode::Admit).await;
+    hub.approve(1).await;
+    hub.lists(OWN, &[SKILL]).await;
+    slow.store(true, Ordering::Relaxed);
+    let lists = server.count("skills/list");
+    server.wait_for("skills/list", lists + 2).await;
+    assert_eq!(hub.read(OWN, FILE).await.as_deref(), Ok("one"));
+    assert_eq!(hub.uris("/mcp").await, [PREFIXED]);
+}
+
+/// A server that answers otherwise about skills while the flag is set.
+fn switched(flag: &Arc<AtomicBool>, reply: fn() -> ScriptedReply) -> HostileServer {
+    let flag = Arc::clone(flag);
+    let answer = move |_: &_, _| {
+        if flag.load(Ordering::Relaxed) { reply() } else { ScriptedReply::Honest }
+    };
+    server().on("skills/list", answer.clone()).on("resources/read", answer)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_removed_skill_is_gone_unless_it_is_pinned() {
     for mode in UpstreamMode::ALL {
         let (hub, server, _listening) = served(mode).await;
@@ -122,14 +173,31 @@ async fn a_removed_skill_is_gone_unless_it_is_pinned() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn approved_content_is_served_while_the_server_is_gone() {
-    for mode in [UpstreamMode::Admit, UpstreamMode::Pin] {
-        let (hub, _server, listening) = served(mode).await;
+async fn approved_content_is_served_while_the_server_is_gone_and_other_is_not() {
+    for mode in UpstreamMode::ALL {
+        let (gone, hub) = (Arc::new(AtomicBool::new(false)), Hub::start().await);
+        let server = switched(&gone, || ScriptedReply::CutOff(Vec::new()));
+        let listening = server.http().await;
+        hub.add("docs", UpstreamSource::mcp(listening.url()), mode).await;
+        if mode.is_reviewed() {
+            hub.approve(1).await;
+        }
+        hub.lists(OWN, &[SKILL]).await;
+        hub.lists("/mcp", &[PREFIXED]).await;
+        // Open connections end with the next request, and no other is accepted.
+        gone.store(true, Ordering::Relaxed);
         drop(listening);
         for _ in 0..20 {
-            assert_eq!(hub.read(OWN, FILE).await.as_deref(), Ok("one"), "{mode}");
+            match hub.read(OWN, FILE).await {
+                Ok(text) => assert!(mode.is_reviewed() && text == "one", "{mode} {text}"),
+                Err(code) => {
+                    assert!(!mode.is_reviewed(), "{mode} {code}");
+                    assert_ne!(code, NOT_FOUND, "{mode}: what is listed is not unknown");
+                }
+            }
             assert_eq!(hub.uris(OWN).await, [SKILL], "{mode}");
         }
+        assert_eq!(hub.uris("/mcp").await, [PREFIXED], "{mode}");
     }
 }
 
@@ -161,12 +229,8 @@ async fn a_server_that_lies_about_its_bytes_gets_none_of_them_through_gw_18() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_server_delays_neither_pinned_skills_nor_others_gw_23() {
     let slow = Arc::new(AtomicBool::new(false));
-    let is_slow = Arc::clone(&slow);
     let hub = Hub::start().await;
-    let never = move |_: &_, _| {
-        if is_slow.load(Ordering::Relaxed) { ScriptedReply::Never } else { ScriptedReply::Honest }
-    };
-    let hanging = server().on("skills/list", never.clone()).on("resources/read", never);
+    let hanging = switched(&slow, || ScriptedReply::Never);
     let other = HostileServer::new().skill("other", [("notes.md", "other")]);
     let (one, two) = (hanging.http().await, other.http().await);
     hub.add("docs", UpstreamSource::mcp(one.url()), UpstreamMode::Pin).await;

@@ -161,3 +161,24 @@ async fn an_unlisted_skill_is_found_by_name_and_hidden_ones_are_not_gw_11() {
     assert_eq!(get("/mcp/u/docs", "skill://a/SKILL.md").await, None);
     assert_eq!(get("/mcp", "skill://docs/a/SKILL.md").await, None);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn metrics_tell_how_each_upstream_is_doing() {
+    let state = |state: &str, is: u8| {
+        format!(r#"skillwire_upstream_state{{upstream="docs",state="{state}"}} {is}"#)
+    };
+    let hub = Hub::start().await;
+    let server = HostileServer::new().skill("a", [("x.md", "one")]);
+    let listening = server.http().await;
+    hub.add("docs", UpstreamSource::mcp(listening.url()), UpstreamMode::Passthrough).await;
+    hub.measures(&state("answering", 1)).await;
+    hub.measures(r#"skillwire_upstream_skills{upstream="docs"} 1"#).await;
+    hub.store.remove_upstream(&hub.admin, &label("docs"), true).await.unwrap();
+    hub.measures(&state("answering", 0)).await;
+    // No server is there any more: after so many failures the upstream is left alone for a while.
+    let address = listening.url();
+    drop(listening);
+    hub.add("docs", UpstreamSource::mcp(address), UpstreamMode::Passthrough).await;
+    hub.measures(&state("failing", 1)).await;
+    hub.measures(&state("answering", 0)).await;
+}

@@ -7,16 +7,19 @@ use skillwire_gateway::FollowOptions;
 use skillwire_git::GitOptions;
 use skillwire_host::Endpoint;
 use skillwire_hub::{
-    Caller, NamespaceName, PageRequest, Role, Subject, Upstream, UpstreamLimits, UpstreamMode,
-    UpstreamSource, Verdict,
+    Caller, NamespaceName, PageRequest, Role, Subject, ToolPatterns, Upstream, UpstreamLimits,
+    UpstreamMode, UpstreamSource, Verdict,
 };
 use skillwire_hub_server::{Following, HubIdentity, ServingOptions};
 use skillwire_hub_store::{
-    BlobLocation, DatabaseLocation, HubStore, OfferDecision, OfferRecord, StoreOptions,
+    BlobLocation, DatabaseLocation, HubStore, NewToken, OfferDecision, OfferRecord, StoreOptions,
     UpstreamChange,
 };
 use skillwire_hub_upstreams::{InvalidAddress, UpstreamOptions};
-use skillwire_server::http::{ConnectionLimits, Workers, run};
+use skillwire_server::{
+    Metrics,
+    http::{ConnectionLimits, Workers, run},
+};
 use skillwire_testkit::{HttpConnection, RpcReply, modern_headers, modern_request};
 use tokio::net::TcpListener;
 
@@ -26,6 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Hub {
     pub(crate) store: HubStore,
     pub(crate) admin: Caller,
+    pub(crate) metrics: Arc<Metrics>,
     address: SocketAddr,
     _following: Following,
     _folder: tempfile::TempDir,
@@ -70,8 +74,11 @@ impl Hub {
             .follow(follow)
             .git(git)
             .local_pause(Duration::from_millis(50));
-        let options =
-            ServingOptions::default().poll(Duration::from_millis(10)).upstreams(upstreams);
+        let metrics = Arc::new(Metrics::default());
+        let options = ServingOptions::default()
+            .poll(Duration::from_millis(10))
+            .metrics(Arc::clone(&metrics))
+            .upstreams(upstreams);
         let identity = HubIdentity::new("hub", "hub");
         let started = skillwire_hub_server::start(store.clone(), identity, options).await;
         let (service, following) = started.unwrap();
@@ -80,16 +87,34 @@ impl Hub {
         let never = std::future::pending();
         tokio::spawn(run(listener, service, Workers::here(), ConnectionLimits::default(), never));
         let admin = Caller::administrator("root".parse().unwrap());
-        Self { store, admin, address, _following: following, _folder: folder }
+        Self { store, admin, metrics, address, _following: following, _folder: folder }
     }
 
     /// Adds an upstream whose skills everybody may read.
     pub(crate) async fn add(&self, name: &str, source: UpstreamSource, mode: UpstreamMode) {
-        let upstream = Upstream::new(label(name), source, mode).unwrap();
-        let upstream = upstream.with_limits(quick()).unwrap();
-        self.store.add_upstream(&self.admin, upstream, false).await.unwrap();
+        self.add_with_tools(name, source, mode, &[]).await;
         let everyone = Subject::everyone();
         self.store.grant(&self.admin, &label(name), &everyone, Role::Reader).await.unwrap();
+    }
+
+    /// Adds an upstream of which clients may use these tools, and that its owner alone may read.
+    pub(crate) async fn add_with_tools(
+        &self,
+        name: &str,
+        source: UpstreamSource,
+        mode: UpstreamMode,
+        tools: &[&str],
+    ) {
+        let upstream = Upstream::new(label(name), source, mode).unwrap();
+        let upstream = upstream.with_limits(quick()).unwrap();
+        let upstream = upstream.with_tools(ToolPatterns::parse(tools.iter().copied()).unwrap());
+        self.store.add_upstream(&self.admin, upstream, false).await.unwrap();
+    }
+
+    /// Makes a token of a subject.
+    pub(crate) async fn token(&self, subject: &str) -> String {
+        let new = NewToken::new("test", subject.parse().unwrap());
+        self.store.create_token(&self.admin, new).await.unwrap().1.expose()
     }
 
     pub(crate) async fn set_mode(&self, name: &str, mode: UpstreamMode) {
@@ -100,12 +125,27 @@ impl Hub {
 
     /// Asks a mount without a token.
     pub(crate) async fn ask(&self, mount: &str, method: &str, params: Value) -> Option<RpcReply> {
+        self.ask_as(None, mount, method, params).await
+    }
+
+    /// Asks a mount with a token.
+    pub(crate) async fn ask_as(
+        &self,
+        token: Option<&str>,
+        mount: &str,
+        method: &str,
+        params: Value,
+    ) -> Option<RpcReply> {
         let mut connection = HttpConnection::open(self.address).await;
-        let named = params["uri"].as_str().map(str::to_owned);
+        let named = params["uri"].as_str().or(params["name"].as_str()).map(str::to_owned);
+        let bearer = token.map(|token| format!("Bearer {token}"));
         let body = modern_request(1, method, params).to_string();
         let mut headers = modern_headers(method);
         if let Some(uri) = &named {
             headers.push(("Mcp-Name", uri));
+        }
+        if let Some(bearer) = &bearer {
+            headers.push(("Authorization", bearer));
         }
         connection.send("POST", mount, &headers, body.as_bytes()).await;
         let reply = connection.reply().await;
@@ -155,6 +195,15 @@ impl Hub {
                 return;
             }
             assert!(start.elapsed() < PATIENCE, "{uri} reads {now:?}, not {expected:?}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Waits until the metrics have a line.
+    pub(crate) async fn measures(&self, line: &str) {
+        let start = std::time::Instant::now();
+        while !self.metrics.text().lines().any(|known| known == line) {
+            assert!(start.elapsed() < PATIENCE, "no `{line}` in {}", self.metrics.text());
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }

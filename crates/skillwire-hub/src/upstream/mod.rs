@@ -5,6 +5,7 @@ mod mode;
 mod offers;
 mod rules;
 mod source;
+mod tools;
 
 pub use self::{
     limits::UpstreamLimits,
@@ -12,6 +13,7 @@ pub use self::{
     offers::{OfferChange, OfferState, UpstreamSkill, UpstreamSkillId},
     rules::{ContentFacts, ReviewRules, RuleOutcome},
     source::UpstreamSource,
+    tools::ToolPatterns,
 };
 use crate::{name::NamespaceName, refusal::Refusal};
 
@@ -34,6 +36,9 @@ pub struct Upstream {
     /// Which new content is approved without a reviewer.
     #[serde(default)]
     pub rules: ReviewRules,
+    /// Which of its tools and prompts clients may use, besides tools that approved skills name.
+    #[serde(default)]
+    pub tools: ToolPatterns,
 }
 
 /// Labels that stand for the folders of a host's own machine.
@@ -52,7 +57,8 @@ impl Upstream {
         }
         source.check()?;
         let (limits, rules) = (UpstreamLimits::default(), ReviewRules::default());
-        Ok(Self { label, source, mode, limits, rules })
+        let tools = ToolPatterns::default();
+        Ok(Self { label, source, mode, limits, rules, tools })
     }
 
     /// Sets the most that it may cost; refuses limits that allow nothing or anything.
@@ -66,6 +72,13 @@ impl Upstream {
     #[must_use]
     pub fn with_rules(mut self, rules: ReviewRules) -> Self {
         self.rules = rules;
+        self
+    }
+
+    /// Sets which of its tools and prompts clients may use.
+    #[must_use]
+    pub fn with_tools(mut self, tools: ToolPatterns) -> Self {
+        self.tools = tools;
         self
     }
 

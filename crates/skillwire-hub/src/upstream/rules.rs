@@ -27,7 +27,20 @@ pub struct ContentFacts {
     pub worst: Option<String>,
 }
 
+/// What stands before a tool that a skill names in `allowed-tools`, among its requests.
+const TOOL_REQUEST: &str = "allowed-tools: ";
+
 impl ContentFacts {
+    /// Notes that a skill names a tool in `allowed-tools`.
+    pub fn request_tool(&mut self, tool: &str) {
+        self.requests.insert(format!("{TOOL_REQUEST}{tool}"));
+    }
+
+    /// Iterates over the tools that a skill names in `allowed-tools`.
+    pub fn requested_tools(&self) -> impl Iterator<Item = &str> {
+        self.requests.iter().filter_map(|request| request.strip_prefix(TOOL_REQUEST))
+    }
+
     /// Facts that say nothing but one finding.
     pub fn with_finding(code: impl Into<String>) -> Self {
         Self { findings: vec![code.into()], ..Self::default() }

@@ -97,6 +97,11 @@ impl UpstreamSource {
         }
     }
 
+    /// Whether the source is an MCP server, which may have tools and prompts.
+    pub fn has_tools(&self) -> bool {
+        matches!(self, Self::Mcp { .. } | Self::Command { .. })
+    }
+
     /// Refuses texts that are too long or hold control characters, and credentials.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         let texts = self.texts();

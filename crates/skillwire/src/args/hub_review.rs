@@ -69,6 +69,12 @@ pub(crate) struct HubUpstreamTerms {
     /// `NAME=false` switches one off.
     #[arg(long, value_name = "NAME[=false]")]
     pub(crate) rule: Vec<String>,
+    /// Tools and prompts that clients may use, such as `read_*`; may be repeated.
+    ///
+    /// Tools that approved skills of the upstream name in `allowed-tools` are passed on too, and no others.
+    /// With `set`, these replace the patterns from before; `--tool ''` allows none.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) tool: Vec<String>,
     /// Say what would happen, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,

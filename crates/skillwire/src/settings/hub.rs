@@ -49,6 +49,10 @@ private-issuers = []
 # How long a replica that lost its database goes on serving.
 stale-limit = \"5m\"
 
+# Variables of the environment that upstreams may name, besides those that begin with `SKILLWIRE_UPSTREAM_`.
+# Upstreams that this file describes may name any.
+# upstream-variables = [\"DOCS_TOKEN\"]
+
 # Skills of others that the hub passes on; see `skillwire hub upstream --help`.
 # [[upstreams]]
 # label = \"docs\"
@@ -94,6 +98,9 @@ pub(crate) struct HubFile {
     private_issuers: Vec<String>,
     #[serde(default)]
     stale_limit: Option<String>,
+    /// Variables that upstreams may name which the file does not describe.
+    #[serde(default)]
+    pub(crate) upstream_variables: Vec<String>,
     #[serde(default)]
     poll: Option<String>,
     #[serde(default)]

@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 use skillwire_hub::{
-    NamespaceName, ReviewRules, Upstream, UpstreamLimits, UpstreamMode, UpstreamSource,
+    NamespaceName, ReviewRules, ToolPatterns, Upstream, UpstreamLimits, UpstreamMode,
+    UpstreamSource,
 };
 
 use crate::failure::Failure;
@@ -21,6 +22,8 @@ pub(super) struct ConfiguredUpstream {
     limits: UpstreamLimits,
     #[serde(default)]
     rules: ReviewRules,
+    #[serde(default)]
+    tools: ToolPatterns,
 }
 
 /// Takes the upstreams out of a configuration before its variables are filled in: the hub keeps a header such
@@ -53,7 +56,7 @@ pub(super) fn resolve(tables: &[ConfiguredUpstream]) -> Result<Vec<Upstream>, Fa
             .map_err(|refusal| {
                 Failure::usage(format!("The upstream `{label}` cannot be used.")).because(refusal)
             })?;
-        upstreams.push(upstream.with_rules(table.rules));
+        upstreams.push(upstream.with_rules(table.rules).with_tools(table.tools.clone()));
     }
     Ok(upstreams)
 }
@@ -70,6 +73,7 @@ mod tests {
         source = { kind = "mcp", url = "https://docs.example/mcp", headers = { Authorization = "Bearer ${DOCS}" } }
         limits = { answer-ms = 500 }
         rules = { text-only = true }
+        tools = ["read_*"]
     "#;
 
     #[test]
@@ -81,6 +85,7 @@ mod tests {
         assert_eq!(headers["Authorization"], "Bearer ${DOCS}");
         assert_eq!((upstreams[0].limits.answer_ms, upstreams[0].limits.pages), (500, 1_000));
         assert!(upstreams[0].rules.text_only);
+        assert!(upstreams[0].tools.iter().eq(["read_*"]));
     }
 
     #[test]
@@ -91,6 +96,7 @@ mod tests {
             DOCS.replace("Bearer ${DOCS}", "Bearer abc"),
             DOCS.replace("500", "0"),
             DOCS.replace("text-only", "text"),
+            DOCS.replace("read_*", "[a]"),
             format!("{DOCS}\n{}", &DOCS[DOCS.find("[[").unwrap()..]),
         ] {
             let read = split(&bad).map_err(Failure::usage).and_then(|it| resolve(&it.1));

@@ -7,13 +7,18 @@ use skillwire_host::{OriginAddress, Secret, ServerLabel};
 use skillwire_hub::UpstreamSource;
 use skillwire_hub_upstreams::{InvalidAddress, UpstreamOptions};
 
+use super::upstream_variables::UpstreamVariables;
 use crate::{
     commands::install::repository, exit::Exit, failure::Failure, session::client_options,
     settings::address,
 };
 
 /// Says how upstreams are followed.
-pub(super) fn options() -> Result<UpstreamOptions, Failure> {
+pub(super) fn options(variables: Arc<UpstreamVariables>) -> Result<UpstreamOptions, Failure> {
+    let reached = move |label: &ServerLabel, source: &UpstreamSource| {
+        variables.require(label, source)?;
+        reached(label, source)
+    };
     let options = UpstreamOptions::new(Arc::new(reached))
         .map_err(|error| Failure::caused(Exit::Internal, error))?
         .client(client_options())

@@ -19,6 +19,7 @@ mod reviews;
 mod scanned;
 mod serve;
 mod tokens;
+mod upstream_variables;
 mod upstreams;
 
 use super::Outcome;

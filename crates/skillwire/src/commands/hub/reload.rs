@@ -1,13 +1,16 @@
 //! Looks at a hub's configuration while it is served: issuers, roles, policies and keys.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use skillwire_hub::{Caller, Upstream};
 use skillwire_hub_server::{AccessHandle, DecisionSigner, HubService};
 use skillwire_hub_store::HubStore;
 use skillwire_server::http::HttpHandler as _;
 
-use super::client::store_failure;
+use super::{client::store_failure, upstream_variables::UpstreamVariables};
 use crate::{
     args::HubServeArgs,
     commands::{
@@ -32,6 +35,7 @@ pub(super) struct Reloaded {
     pub(super) access: AccessHandle,
     pub(super) signer: DecisionSigner,
     pub(super) operating: Operating,
+    pub(super) variables: Arc<UpstreamVariables>,
     dir: PathBuf,
     /// The configuration that the rest of the hub was started with.
     fixed: RestartKeys,
@@ -53,9 +57,11 @@ impl Reloaded {
         let rules = file.access_rules(&args.host);
         let operating = Operating::start(file.operating()?, rules, args.log_format)?;
         let fixed = RestartKeys::new(file.keys().clone(), RELOADED);
+        let variables = UpstreamVariables::new(file.upstream_variables.clone(), &upstreams);
+        let variables = Arc::new(variables);
         configure_upstreams(&store, &upstreams).await?;
         let (dir, hosts) = (args.dir.clone(), args.host.clone());
-        Ok(Self { access, signer, operating, dir, fixed, hosts, store })
+        Ok(Self { access, signer, operating, variables, dir, fixed, hosts, store })
     }
 
     /// Follows the files for ever, and replaces what changed. A file that cannot be used changes nothing.
@@ -88,6 +94,7 @@ impl Reloaded {
         let operating = Operating::check(file.operating()?, file.access_rules(&self.hosts))?;
         // This one can still be refused, by what is in the database.
         configure_upstreams(&self.store, &upstreams).await?;
+        self.variables.configure(&upstreams);
         let internal = |error| Failure::caused(crate::exit::Exit::Internal, error);
         self.operating.apply(operating);
         self.access.replace(access);

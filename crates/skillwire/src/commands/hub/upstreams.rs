@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, io::Write as _};
 
 use http::Method;
 use serde_json::{Map, Value};
-use skillwire_hub::UpstreamSource;
+use skillwire_hub::{ToolPatterns, UpstreamSource};
 use skillwire_hub_server::api::{NewUpstream, UpstreamChanged, UpstreamInfo, UpstreamSettings};
 
 use super::{
@@ -36,6 +36,7 @@ pub(super) fn add(args: &HubUpstreamAddArgs) -> Outcome {
         source,
         limits: whole(limits(&args.terms)?, "--limit")?,
         rules: whole(rules(&args.terms)?, "--rule")?,
+        tools: tools(&args.terms)?.unwrap_or_default(),
         dry_run: args.terms.dry_run,
     };
     with_hub(&args.target, async |hub| {
@@ -50,6 +51,7 @@ pub(super) fn set(args: &HubUpstreamSetArgs) -> Outcome {
         source: source(&args.source)?,
         limits: limits(&args.terms)?,
         rules: rules(&args.terms)?,
+        tools: tools(&args.terms)?,
         leave_pin: args.leave_pin,
         dry_run: args.terms.dry_run,
     };
@@ -120,6 +122,10 @@ pub(super) fn list(args: &HubUpstreamListArgs) -> Outcome {
                 let failure = failure.map(|text| format!(": {text}")).unwrap_or_default();
                 let line = format!("{}, {} skills{failure}", status.health, status.skills);
                 writeln!(out, "  {FAINT}{}{FAINT:#}", printable(&line))?;
+            }
+            if !upstream.tools.is_empty() {
+                let tools = upstream.tools.iter().collect::<Vec<_>>().join(", ");
+                writeln!(out, "  {FAINT}tools: {}{FAINT:#}", printable(&tools))?;
             }
         }
         if upstreams.is_empty() {
@@ -212,6 +218,20 @@ fn rules(terms: &HubUpstreamTerms) -> Result<Map<String, Value>, Failure> {
             .hint("Write it like `--rule text-only` or `--rule text-only=false`.")),
     };
     terms.rule.iter().map(rule).collect()
+}
+
+/// The tools that were named; `None` without the option. An empty text stands for none at all.
+fn tools(terms: &HubUpstreamTerms) -> Result<Option<ToolPatterns>, Failure> {
+    if terms.tool.is_empty() {
+        return Ok(None);
+    }
+    let patterns = terms.tool.iter().filter(|pattern| !pattern.is_empty()).cloned();
+    let patterns = ToolPatterns::parse(patterns).map_err(|refusal| {
+        Failure::usage("A value of `--tool` cannot be used.")
+            .because(refusal)
+            .hint("Write it like `--tool 'read_*'`.")
+    })?;
+    Ok(Some(patterns))
 }
 
 /// Makes a whole record of the members that were given; the others have their defaults.

@@ -7,7 +7,7 @@ use super::TestHub;
 use crate::support::TEST_TIMEOUT;
 
 /// Reads the numbers of a hub as its administrator.
-async fn numbers(hub: &TestHub) -> String {
+pub(super) async fn numbers(hub: &TestHub) -> String {
     let bearer = format!("Bearer {}", hub.token);
     let mut connection = HttpConnection::open(hub.server.address).await;
     connection.send("GET", "/metrics", &[("Authorization", &bearer)], b"").await;

@@ -6,7 +6,7 @@ use skillwire_hub_store::{
     BlobLocation, DatabaseLocation, HubStore, NewOffer, StoreOptions, UploadedFile,
 };
 
-use super::TestHub;
+use super::{TestHub, limits::numbers};
 
 const ADD: [&str; 7] =
     ["hub", "upstream", "add", "docs", "https://docs.example/mcp", "--mode", "pin"];
@@ -77,6 +77,44 @@ async fn leaving_pin_is_an_explicit_act_on_the_command_line() {
     hub.run(&local).await.assert_exit(0);
 }
 
+/// How often the configuration was read again with this outcome.
+async fn reloads(hub: &TestHub, outcome: &str) -> u64 {
+    let name = format!(r#"skillwire_reloads_total{{what="configuration",outcome="{outcome}"}} "#);
+    let text = numbers(hub).await;
+    let count = text.lines().find_map(|line| line.strip_prefix(&name)?.parse().ok());
+    count.unwrap_or_default()
+}
+
+/// Replaces the configuration, and waits until it was read with this outcome.
+async fn reconfigure(hub: &TestHub, text: &str, outcome: &str) {
+    let before = reloads(hub, outcome).await;
+    std::fs::write(hub.folder.join("hub/hub.toml"), text).unwrap();
+    let start = std::time::Instant::now();
+    while reloads(hub, outcome).await <= before {
+        assert!(start.elapsed().as_secs() < 20, "the file was never read: {outcome}");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_that_names_a_variable_of_the_hub_is_not_followed_gw_19() {
+    let hub = TestHub::configured(|text| format!("upstream-variables = [\"HOME\"]\n{text}")).await;
+    let failure = async |variable: &str| {
+        let header = format!("X-Note: ${{{variable}}}");
+        let url = "http://127.0.0.1:9/mcp";
+        let add = ["hub", "upstream", "add", "docs", url, "--mode", "pin", "--header", &header];
+        hub.run(&[&add[..], &["--tool", "read_*"]].concat()).await.assert_exit(0);
+        let listed = hub.run(&["hub", "upstream", "list", "--json"]).await.json();
+        assert_eq!(listed[0]["tools"], json!(["read_*"]));
+        hub.run(&["hub", "upstream", "remove", "docs", "--leave-pin"]).await.assert_exit(0);
+        listed[0]["status"]["failure"].as_str().unwrap_or_default().to_owned()
+    };
+    let refused = failure("PATH").await;
+    assert!(refused.contains("the variable `PATH` is not for upstreams"), "{refused}");
+    let named = failure("HOME").await;
+    assert!(!named.contains("not for upstreams"), "{named}");
+}
+
 #[tokio::test]
 async fn the_configuration_adds_changes_and_removes_upstreams_and_never_leaves_pin() {
     const DOCS: &str = "[[upstreams]]\nlabel = \"docs\"\nmode = \"admit\"\n\
@@ -97,10 +135,13 @@ async fn the_configuration_adds_changes_and_removes_upstreams_and_never_leaves_p
     };
     assert_eq!(mode().await.as_deref(), Some("admit"));
     // A broken file changes nothing.
-    std::fs::write(&file, text.replace("\"admit\"", "\"hide\"")).unwrap();
-    std::fs::write(&file, text.replace("\"admit\"", "\"pin\"")).unwrap();
-    becomes(Some("pin")).await;
-    std::fs::write(&file, text.replace(DOCS, "# gone\n")).unwrap();
+    reconfigure(&hub, &text.replace("\"admit\"", "\"hide\""), "failed").await;
+    assert_eq!(mode().await.as_deref(), Some("admit"));
+    reconfigure(&hub, &text.replace("\"admit\"", "\"pin\""), "ok").await;
+    assert_eq!(mode().await.as_deref(), Some("pin"));
+    // A pinned upstream that the file does not describe any more stays pinned.
+    reconfigure(&hub, &text.replace(DOCS, "# gone\n"), "ok").await;
+    assert_eq!(mode().await.as_deref(), Some("pin"));
     let meant = ["hub", "upstream", "set", "docs", "--mode", "observe", "--leave-pin"];
     hub.run(&meant).await.assert_exit(0);
     std::fs::write(&file, text.replace(DOCS, "# gone now\n")).unwrap();

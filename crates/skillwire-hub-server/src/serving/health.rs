@@ -1,0 +1,45 @@
+//! How upstreams are doing, in the metrics of a hub.
+
+use skillwire_hub::NamespaceName;
+use skillwire_server::metrics::{LabelledGauge, Metrics};
+
+use crate::upstream_status::{UpstreamHealth, UpstreamStatus};
+
+/// Gauges of every upstream.
+pub(super) struct UpstreamGauges {
+    states: LabelledGauge,
+    skills: LabelledGauge,
+}
+
+impl UpstreamGauges {
+    pub(super) fn new(metrics: &Metrics) -> Self {
+        let states = metrics.labelled_gauge(
+            "upstream_state",
+            "Whether an upstream is in a state; `paused` is an open circuit breaker",
+            &["upstream", "state"],
+        );
+        let skills = metrics.labelled_gauge(
+            "upstream_skills",
+            "Skills that an upstream listed last",
+            &["upstream"],
+        );
+        Self { states, skills }
+    }
+
+    pub(super) fn set(&self, label: &NamespaceName, status: &UpstreamStatus) {
+        self.write(label, Some(status.health), status.skills);
+    }
+
+    /// Notes that an upstream was removed: it is in no state any more.
+    pub(super) fn forget(&self, label: &NamespaceName) {
+        self.write(label, None, 0);
+    }
+
+    fn write(&self, label: &NamespaceName, health: Option<UpstreamHealth>, skills: usize) {
+        for state in UpstreamHealth::ALL {
+            let gauge = self.states.with(&[label.as_str(), state.as_str()]);
+            gauge.set(i64::from(health == Some(state)));
+        }
+        self.skills.with(&[label.as_str()]).set(i64::try_from(skills).unwrap_or(i64::MAX));
+    }
+}

@@ -1,0 +1,187 @@
+//! Tools and prompts of upstreams on both mounts: which are there, for whom, and what is recorded.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use skillwire_hub::{
+    AuditAction, AuditEntry, AuditFilter, PageRequest, Role, ToolPatterns, UpstreamMode,
+    UpstreamSource,
+};
+use skillwire_hub_store::UpstreamChange;
+use skillwire_testkit::{Fault, HostileServer, RpcReply, ScriptedReply, skill_md};
+
+use crate::support::{Hub, label};
+
+const OWN: &str = "/mcp/u/docs";
+const NOT_FOUND: i64 = -32602;
+
+/// A server with a skill, three tools and a prompt.
+fn server() -> HostileServer {
+    let result = |mut members: Value| {
+        members["resultType"] = "complete".into();
+        ScriptedReply::Result(members)
+    };
+    let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+    let tools = json!({"tools": [tool("read_pdf"), tool("delete_all"), tool("convert")]});
+    HostileServer::new()
+        .skill("pdf", [("notes.md", "one")])
+        .fault(Fault::Capabilities(json!({
+            "tools": {"listChanged": true}, "prompts": {},
+            "resources": {"listChanged": true, "subscribe": true},
+            "extensions": {"io.modelcontextprotocol/skills": {}},
+        })))
+        .on("tools/list", move |_, _| result(tools.clone()))
+        .on("prompts/list", move |_, _| result(json!({"prompts": [{"name": "read_aloud"}]})))
+        .on("tools/call", move |request, _| {
+            let text = format!("{} done", request.params["name"].as_str().unwrap_or("?"));
+            result(json!({"content": [{"type": "text", "text": text}]}))
+        })
+}
+
+impl Hub {
+    async fn names(&self, token: Option<&str>, mount: &str, list: &str) -> Vec<String> {
+        let reply = self.ask_as(token, mount, &format!("{list}/list"), json!({})).await;
+        let listed = reply.map(|reply| reply.0["result"][list].clone()).unwrap_or_default();
+        let name = |item: &Value| item["name"].as_str().unwrap().to_owned();
+        listed.as_array().map(|items| items.iter().map(name).collect()).unwrap_or_default()
+    }
+
+    async fn tools(&self, token: Option<&str>, mount: &str) -> Vec<String> {
+        self.names(token, mount, "tools").await
+    }
+
+    async fn until_tools(&self, token: Option<&str>, mount: &str, expected: &[&str]) {
+        let start = Instant::now();
+        loop {
+            let now = self.tools(token, mount).await;
+            if now == expected {
+                return;
+            }
+            assert!(start.elapsed().as_secs() < 20, "{mount} has {now:?}, not {expected:?}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    async fn call(&self, token: Option<&str>, mount: &str, name: &str) -> RpcReply {
+        let params = json!({"name": name, "arguments": {}});
+        self.ask_as(token, mount, "tools/call", params).await.unwrap()
+    }
+
+    /// Waits until so many calls are in the audit log, and returns them, the oldest first.
+    async fn calls(&self, count: usize) -> Vec<AuditEntry> {
+        let start = Instant::now();
+        loop {
+            let mut filter = AuditFilter::default();
+            filter.action = Some(AuditAction::Call);
+            let page = PageRequest::first(100);
+            let mut log = self.store.audit(&self.admin, &filter, &page).await.unwrap().items;
+            if log.len() >= count {
+                log.reverse();
+                return log;
+            }
+            assert!(start.elapsed().as_secs() < 20, "{} calls are recorded", log.len());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+fn text(reply: &RpcReply) -> &str {
+    reply.0["result"]["content"][0]["text"].as_str().unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn allowed_tools_are_called_through_both_mounts_and_each_call_is_recorded() {
+    let (hub, server) = (Hub::start().await, server());
+    let listening = server.http().await;
+    let source = UpstreamSource::mcp(listening.url());
+    hub.add_with_tools("docs", source, UpstreamMode::Passthrough, &["read_*"]).await;
+    hub.store
+        .grant(&hub.admin, &label("docs"), &"ana".parse().unwrap(), Role::Reader)
+        .await
+        .unwrap();
+    let token = hub.token("ana").await;
+    let ana = Some(token.as_str());
+    hub.until_tools(ana, OWN, &["read_pdf"]).await;
+    hub.until_tools(ana, "/mcp", &["docs__read_pdf"]).await;
+    assert_eq!(hub.names(ana, OWN, "prompts").await, ["read_aloud"]);
+    assert_eq!(hub.names(ana, "/mcp", "prompts").await, ["docs__read_aloud"]);
+    assert_eq!(text(&hub.call(ana, OWN, "read_pdf").await), "read_pdf done");
+    assert_eq!(text(&hub.call(ana, "/mcp", "docs__read_pdf").await), "read_pdf done");
+    // What the operator did not name is as unknown as what does not exist, and the server is not asked.
+    for (mount, hidden, missing) in
+        [(OWN, "delete_all", "delete_xyz"), ("/mcp", "docs__delete_all", "docs__delete_xyz")]
+    {
+        let (hidden_reply, missing_reply) =
+            (hub.call(ana, mount, hidden).await, hub.call(ana, mount, missing).await);
+        assert_eq!(hidden_reply.code(), NOT_FOUND);
+        let same = hidden_reply.0.to_string().replace(hidden, missing);
+        assert_eq!(same, missing_reply.0.to_string());
+    }
+    assert_eq!(server.count("tools/call"), 2);
+    let labels = r#"upstream="docs",method="tools/call",outcome="answered""#;
+    hub.measures(&format!("skillwire_upstream_calls_total{{{labels}}} 2")).await;
+    for entry in hub.calls(2).await {
+        assert_eq!((entry.actor.as_str(), entry.target.as_str()), ("ana", "docs"));
+        let details: Value = serde_json::from_str(&entry.details).unwrap();
+        assert_eq!(details["method"], "tools/call");
+        assert_eq!(details["name"], "read_pdf");
+        assert_eq!(details["outcome"], "answered");
+        assert!(details["ended"].is_string() && details["took_ms"].is_u64(), "{details}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_caller_without_a_role_sees_and_calls_no_tool_gw_16() {
+    let (hub, server) = (Hub::start().await, server());
+    let listening = server.http().await;
+    let source = UpstreamSource::mcp(listening.url());
+    hub.add_with_tools("docs", source, UpstreamMode::Passthrough, &["*"]).await;
+    let (docs, ana) = (label("docs"), "ana".parse().unwrap());
+    hub.store.grant(&hub.admin, &docs, &ana, Role::Reader).await.unwrap();
+    let (of_ana, of_bea) = (hub.token("ana").await, hub.token("bea").await);
+    let all = ["convert", "delete_all", "read_pdf"];
+    hub.until_tools(Some(&of_ana), OWN, &all).await;
+    hub.until_tools(
+        Some(&of_ana),
+        "/mcp",
+        &all.map(|name| format!("docs__{name}")).each_ref().map(String::as_str),
+    )
+    .await;
+    for (mount, name) in [(OWN, "read_pdf"), ("/mcp", "docs__read_pdf")] {
+        assert!(hub.tools(Some(&of_bea), mount).await.is_empty());
+        assert_eq!(hub.call(Some(&of_bea), mount, name).await.code(), NOT_FOUND);
+    }
+    // A role that is taken away counts at once, also on a connection that is open.
+    hub.store.withdraw_grant(&hub.admin, &docs, &ana, Role::Reader).await.unwrap();
+    hub.until_tools(Some(&of_ana), OWN, &[]).await;
+    assert_eq!(hub.call(Some(&of_ana), OWN, "read_pdf").await.code(), NOT_FOUND);
+    assert_eq!(server.count("tools/call"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_that_an_approved_skill_names_is_callable_while_it_is_served() {
+    let (hub, server) = (Hub::start().await, server());
+    let naming =
+        skill_md("pdf").replacen("---\n", "---\nallowed-tools: Read, mcp__docs__convert\n", 1);
+    server.set_skill("pdf", [("SKILL.md", naming.as_str())]);
+    let listening = server.http().await;
+    hub.add("docs", UpstreamSource::mcp(listening.url()), UpstreamMode::Admit).await;
+    hub.waiting(1).await;
+    assert!(hub.tools(None, OWN).await.is_empty(), "what waits lets no tool in");
+    hub.approve(1).await;
+    hub.until_tools(None, OWN, &["convert"]).await;
+    hub.until_tools(None, "/mcp", &["docs__convert"]).await;
+    assert_eq!(text(&hub.call(None, "/mcp", "docs__convert").await), "convert done");
+    assert_eq!(hub.calls(1).await[0].actor, "anonymous");
+    // In a mode without reviews, an upstream's own skills let nothing in.
+    hub.set_mode("docs", UpstreamMode::Passthrough).await;
+    hub.until_tools(None, OWN, &[]).await;
+    assert_eq!(hub.call(None, OWN, "convert").await.code(), NOT_FOUND);
+    // The operator names tools while the hub runs.
+    let tools = Some(ToolPatterns::parse(["delete_*"]).unwrap());
+    let change = UpstreamChange { tools, ..UpstreamChange::default() };
+    hub.store.change_upstream(&hub.admin, &label("docs"), change).await.unwrap();
+    hub.until_tools(None, OWN, &["delete_all"]).await;
+    hub.store.remove_upstream(&hub.admin, &label("docs"), true).await.unwrap();
+    hub.until_tools(None, "/mcp", &[]).await;
+}

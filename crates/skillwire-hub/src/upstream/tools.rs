@@ -1,0 +1,75 @@
+//! Which tools and prompts of an upstream an operator lets clients use.
+
+use serde::{Deserialize, Serialize};
+
+use crate::refusal::Refusal;
+
+/// The most patterns of one upstream.
+const MAX_PATTERNS: usize = 200;
+
+/// The longest pattern, in bytes.
+const MAX_BYTES: usize = 200;
+
+/// Which tools and prompts of an upstream an operator lets clients use, as patterns such as `read_*`.
+///
+/// `*` matches any part of a name, `?` one character. Without a pattern there is none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+pub struct ToolPatterns(Vec<String>);
+
+impl ToolPatterns {
+    /// Takes patterns; refuses too many of them, and those that match no name of a tool.
+    pub fn parse<S: Into<String>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, Refusal> {
+        let patterns: Vec<String> = patterns.into_iter().map(Into::into).collect();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:*?".contains(c);
+        let bad = |pattern: &&String| {
+            pattern.is_empty() || pattern.len() > MAX_BYTES || !pattern.chars().all(plain)
+        };
+        if patterns.len() > MAX_PATTERNS || patterns.iter().any(|pattern| bad(&pattern)) {
+            let reason = format!(
+                "at most {MAX_PATTERNS} patterns name tools, each of up to {MAX_BYTES} letters, digits and `_-./:*?`"
+            );
+            return Err(Refusal::BadUpstream(reason));
+        }
+        Ok(Self(patterns))
+    }
+
+    /// Tells whether no tool is named.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Iterates over the patterns.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl TryFrom<Vec<String>> for ToolPatterns {
+    type Error = Refusal;
+
+    fn try_from(patterns: Vec<String>) -> Result<Self, Refusal> {
+        Self::parse(patterns)
+    }
+}
+
+impl From<ToolPatterns> for Vec<String> {
+    fn from(patterns: ToolPatterns) -> Self {
+        patterns.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_that_match_no_tool_are_refused() {
+        assert!(ToolPatterns::parse(["read_*", "docs.search", "a/b", "?"]).is_ok());
+        for bad in ["", "a b", "[a]", "{a,b}", "a\\n", &"x".repeat(MAX_BYTES + 1)] {
+            assert!(ToolPatterns::parse([bad]).is_err(), "{bad}");
+        }
+        assert!(ToolPatterns::parse(vec!["x"; MAX_PATTERNS + 1]).is_err());
+        assert!(serde_json::from_str::<ToolPatterns>(r#"["[a]"]"#).is_err());
+    }
+}
