@@ -16,6 +16,18 @@ pub enum UpstreamHealth {
     Paused,
 }
 
+impl UpstreamHealth {
+    /// The word for users and programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Answering => "answering",
+            Self::Failing => "failing",
+            Self::Paused => "paused",
+        }
+    }
+}
+
 /// What a replica knows about an upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamStatus {

@@ -17,7 +17,7 @@ use super::{
     extract::{JsonBody, Paging, Parameters, Segments, Sender, json},
     malformed,
 };
-use crate::{auth::Authenticated, upstream_status::UpstreamHealth};
+use crate::auth::Authenticated;
 
 /// The most contents that rules are tried on.
 const MOST_TRIALS: usize = 1_000;
@@ -50,7 +50,7 @@ fn info(state: &ApiState, sender: &Authenticated, record: &UpstreamRecord) -> Up
         created: created_at.to_string(),
         created_by: created_by.to_string(),
         status: status.map(|status| UpstreamStatusInfo {
-            health: health_word(status.health).to_owned(),
+            health: status.health.as_str().to_owned(),
             listed: status.listed_at.map(|at| at.to_string()),
             skills: status.skills as u64,
             failure: status.failure,
@@ -250,13 +250,4 @@ pub(crate) async fn remove(
     }
     let upstream = info(&state, &sender, &record);
     Ok(json(&UpstreamChanged { upstream, changed: true, dry_run, rules: Vec::new() }))
-}
-
-fn health_word(health: UpstreamHealth) -> &'static str {
-    match health {
-        UpstreamHealth::Starting => "starting",
-        UpstreamHealth::Answering => "answering",
-        UpstreamHealth::Failing => "failing",
-        UpstreamHealth::Paused => "paused",
-    }
 }

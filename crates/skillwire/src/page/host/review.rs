@@ -13,7 +13,11 @@ use skillwire_trust::{
     Refusal, ServerLabel,
 };
 
-use super::{HostPage, id_of, key_of, lock, refused, sentence, skill::plain_path};
+use super::{
+    HostPage, id_of, key_of, lock, refused, sentence,
+    skill::plain_path,
+    tables::{FORBID_UNATTENDED, plain},
+};
 use crate::settings::address;
 
 /// The most bytes that one act reads from a server.
@@ -232,6 +236,12 @@ impl HostPage {
         match name {
             "revoke" => self.revoke(&key).await,
             "enable" => self.set_enabled(&key, true).await,
+            FORBID_UNATTENDED => Ok(match self.settings.forbid_unattended_approvals() {
+                Ok(()) => {
+                    ActOutcome::Done("Approvals without a question are forbidden.".to_owned())
+                }
+                Err(failure) => ActOutcome::Refused(plain(&failure)),
+            }),
             "list" => {
                 let label = ServerLabel::parse(about).map_err(|_| PageProblem::NotFound)?;
                 let config = self.configured.servers.get(&label).ok_or(PageProblem::NotFound)?;
