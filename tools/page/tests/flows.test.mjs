@@ -1,5 +1,6 @@
 // What a user does with the page, with what is seen and what is recorded.
 import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { assertQuiet, close, launch, signIn } from "../lib/browser.mjs";
@@ -190,6 +191,20 @@ test("a decision about content that moved is refused, and the new content is sho
   await page.getByText("Nothing was recorded").waitFor();
   await page.getByText("Now something else").first().waitFor();
   assert.equal(world.state_of("meeting-minutes"), "new");
+});
+
+test("a decision about a skill that is gone leads back to the queue", async () => {
+  await page.goto(address("filler-70"));
+  rmSync(join(served, "filler-70"), { recursive: true });
+  await waitFor(() => world.state_of("filler-70") === undefined);
+  const other = await page.context().newPage();
+  await other.goto(`${ui.origin}/servers`);
+  await other.getByRole("button", { name: "Ask again" }).click();
+  await other.getByText("was asked").waitFor();
+  await other.close();
+  await page.getByRole("button", { name: "Allow until it changes" }).click();
+  await page.getByText("Nothing was recorded").waitFor();
+  await page.waitForURL(`${ui.origin}/review`);
 });
 
 test("a changed skill shows what is new before anything else", async () => {

@@ -123,9 +123,8 @@ test("what an upstream changes waits beside what was approved, and a stale tab d
   offer({ "refunds/SKILL.md": ordinary["refunds/SKILL.md"].replace("then decide", "then refuse") });
   await waitFor(() => rows("--upstream", "partner").map((row) => JSON.stringify(row)).join() !== before);
   await page.getByRole("button", { name: "Approve" }).click();
-  await page.waitForLoadState();
-  console.log(page.url(), await page.innerText("main").then(t=>t.slice(0,800)), JSON.stringify(rows("--upstream","partner"),null,1).slice(0,1500));
-  await page.getByText("Nothing was recorded").waitFor({timeout:2000});
+  await page.getByText("Nothing was recorded").waitFor();
+  await page.waitForURL(`${origin}/review`);
   assert.equal(rows("--upstream", "partner", "--state", "approved").length, 1);
 });
 

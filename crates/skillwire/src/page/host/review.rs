@@ -94,7 +94,10 @@ impl HostPage {
 
     /// Records a decision, unless the skill is not what the user was shown.
     async fn decide(&self, decision: Decision) -> Filled<ActOutcome> {
-        let skill = self.find(&decision.key)?;
+        let Ok(skill) = self.find(&decision.key) else {
+            let text = "Its server no longer lists it.".to_owned();
+            return Ok(ActOutcome::Gone(text));
+        };
         let shown: CardDigest = decision.shown.parse().map_err(|_| PageProblem::NotFound)?;
         let name = skill.name().to_string();
         let now = match self.as_it_is_now(&skill, decision.answer).await {
