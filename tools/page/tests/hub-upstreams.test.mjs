@@ -133,7 +133,7 @@ test("a version shows the decision that the hub signs about it", async () => {
   await page.goto(`${origin}/skill?id=${encodeURIComponent("open/notes")}&view=details`);
   const listed = world.run("hub", "key", "list", hub);
   const text = await page.innerText("main");
-  assert.match(text, /signed by this hub: approved in the hub `[^`]+`, until \d{4}-/);
+  assert.match(text, /signed by this hub\s[^]*The decision: approved in the hub \S+, until \d{4}-/);
   const shown = text.match(/key (\S+)/)[1];
   assert.ok(listed.includes(shown), `${shown} is no key of ${listed}`);
   await look(page, "hub-signed");

@@ -118,6 +118,8 @@ test("on a narrow screen nothing is wider than the screen", async () => {
     await phone.goto(ui.origin + path);
     const wide = await phone.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= 320, `${name} is ${wide} wide`);
+    const current = await phone.locator(".bar nav [aria-current]").boundingBox();
+    assert.ok(current.x >= 0 && current.x + current.width <= 321, `${name} is in sight in the navigation`);
     await look(phone, `phone-${name}`);
   }
   await phone.close();

@@ -105,7 +105,7 @@ impl HostPage {
                 cells: vec![
                     Cell::Detailed(label.to_string(), config.to_string()),
                     state,
-                    Cell::Text(skills),
+                    Cell::Sentence(skills),
                     when,
                 ],
                 acts: vec![act("list", label, "Ask again")],

@@ -72,7 +72,7 @@ impl HubPage {
                     FactRow::words("By", record.publisher.to_string()),
                 ];
                 view.facts.extend(provenance(&record.provenance));
-                view.signature = vec![self.signed_words(record)];
+                view.signature = self.signed_words(record);
                 let all = self.readers().versions(caller, &record.skill).await.map_err(problem)?;
                 view.versions = all
                     .iter()
@@ -105,19 +105,23 @@ impl HubPage {
         Ok(view)
     }
 
-    /// What the hub signs about a version, as a sentence.
-    fn signed_words(&self, record: &VersionRecord) -> (Tone, String) {
-        match self.readers().signed_decision(record) {
-            Some(SignedDecision { decision, keys, .. }) => {
-                let until = humantime::format_rfc3339_seconds(decision.expires);
-                let (policy, keys) = (decision.policy, keys.join(", "));
-                (Tone::Good, format!("signed by this hub: {policy}, until {until}, key {keys}"))
-            }
-            None if self.readers().signs() => {
-                (Tone::Plain, "not signed by this hub, as it is not approved".to_owned())
-            }
-            None => (Tone::Plain, "not signed: this hub has no signing key".to_owned()),
-        }
+    /// What the hub signs about a version, as sentences.
+    fn signed_words(&self, record: &VersionRecord) -> Vec<(Tone, String)> {
+        let Some(SignedDecision { decision, keys, .. }) = self.readers().signed_decision(record)
+        else {
+            let why = if self.readers().signs() {
+                "not signed by this hub, as it is not approved"
+            } else {
+                "not signed: this hub has no signing key"
+            };
+            return vec![(Tone::Plain, why.to_owned())];
+        };
+        let until = humantime::format_rfc3339_seconds(decision.expires);
+        let (policy, keys) = (decision.policy.replace('`', ""), keys.join(", "));
+        vec![
+            (Tone::Good, "signed by this hub".to_owned()),
+            (Tone::Plain, format!("The decision: {policy}, until {until}, key {keys}")),
+        ]
     }
 
     pub(super) async fn file_view(

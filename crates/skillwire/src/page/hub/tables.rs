@@ -130,7 +130,8 @@ impl HubPage {
                     Cell::Text(skills),
                     listed,
                     Cell::Code(upstream.mode.as_str().to_owned()),
-                    Cell::Detailed(record.created_by.to_string(), record.created_at.to_string()),
+                    Cell::Time(record.created_at.to_string()),
+                    Cell::Text(record.created_by.to_string()),
                 ],
                 acts: Vec::new(),
             }
@@ -139,7 +140,7 @@ impl HubPage {
             about: "Servers, repositories and folders whose skills this hub passes on, and how they answer \
                     this replica."
                 .to_owned(),
-            columns: vec!["Upstream", "State", "Skills", "Last listed", "Mode", "Added by"],
+            columns: vec!["Upstream", "State", "Skills", "Last listed", "Mode", "Added", "By"],
             rows: rows.collect(),
             empty: "There are no upstreams that you may see.".to_owned(),
             ..TableView::default()
