@@ -27,6 +27,8 @@ const rows = (...args) => {
   return found.items ?? found.offers ?? found;
 };
 
+const contents = () => rows("--upstream", "partner").map((row) => row.content).join();
+
 let limit = 5000;
 /** Changes what the upstream has; a changed limit makes the hub list it at once. */
 const offer = (files) => {
@@ -119,9 +121,9 @@ test("what an upstream changes waits beside what was approved, and a stale tab d
   assert.ok((await page.locator(".newly").innerText()).includes("collect.example.net"));
   await look(page, "hub-offer-changed");
   // Meanwhile the upstream offers something else.
-  const before = rows("--upstream", "partner").map((row) => JSON.stringify(row)).join();
+  const before = contents();
   offer({ "refunds/SKILL.md": ordinary["refunds/SKILL.md"].replace("then decide", "then refuse") });
-  await waitFor(() => rows("--upstream", "partner").map((row) => JSON.stringify(row)).join() !== before);
+  await waitFor(() => contents() !== before);
   await page.getByRole("button", { name: "Approve" }).click();
   await page.getByText("Nothing was recorded").waitFor();
   await page.waitForURL(`${origin}/review`);
