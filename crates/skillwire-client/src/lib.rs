@@ -23,6 +23,7 @@ mod changes;
 mod client;
 mod config;
 mod connection;
+mod contents;
 mod conversation;
 mod description;
 mod endpoint;
@@ -50,6 +51,7 @@ pub use self::{
         HttpServer, InvalidServer, ServerConfig, ServerUrl, StdioServer, UnsetVariable,
         WellKnownOrigin, expand,
     },
+    contents::only_content,
     conversation::{CallAnswer, CallMessage, ProgressReport, Question, call_messages},
     description::{ServerDescription, SkillsOffer},
     endpoint::{ClientOptions, CommandEndpoint, Endpoint, Limits},

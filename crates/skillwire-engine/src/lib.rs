@@ -24,7 +24,6 @@ mod config;
 pub mod dialect;
 mod engine;
 mod identity;
-pub mod metrics;
 pub mod offer;
 mod payload;
 mod read_observer;
@@ -34,6 +33,9 @@ pub mod tools;
 pub use skillwire_catalog::{Catalog, CursorSeal, ViewId};
 pub use skillwire_protocol::{Era, RpcError, message::Request};
 pub use skillwire_source::{Skill, SkillLookup};
+
+/// What a running server counts.
+pub use skillwire_metrics as metrics;
 
 pub use self::{
     caller::Caller,

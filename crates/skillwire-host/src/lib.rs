@@ -27,7 +27,6 @@ pub mod tools;
 pub mod verification;
 mod window;
 
-mod contents;
 mod page;
 
 /// Skills in folders of this machine.

@@ -18,7 +18,7 @@ use std::{
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Map, Value};
 use skillwire_client::{
-    Client, ClientError, ClientOptions, Endpoint, Limits, RawAnswer, WebClient,
+    Client, ClientError, ClientOptions, Endpoint, FetchedContent, Limits, RawAnswer, WebClient,
 };
 use skillwire_core::{RelPath, ResourceUri};
 use skillwire_dialects::{SkillOffer, skills_page::RemoteRun, v1::ReadEntries};
@@ -31,9 +31,8 @@ use tokio::time::{Instant, timeout_at};
 pub(crate) use self::listing::{ListingInProgress, NoListing};
 use self::named::NamedEntries;
 pub use self::{address::OriginAddress, listing::Listing};
-use crate::{
-    contents::Content,
-    dialect::{self, AskError, Ladder, ListReleased, OfferedFiles, OpenedArchives, SkillServer},
+use crate::dialect::{
+    self, AskError, Ladder, ListReleased, OfferedFiles, OpenedArchives, SkillServer,
 };
 
 /// The delays before the host retries after an internal error of the server.
@@ -299,7 +298,11 @@ impl Remote {
     }
 
     /// Reads one resource; `size` limits the answer before anything is decoded.
-    pub(crate) async fn read(&self, uri: &ResourceUri, size: u64) -> Result<Content, Refusal> {
+    pub(crate) async fn read(
+        &self,
+        uri: &ResourceUri,
+        size: u64,
+    ) -> Result<FetchedContent, Refusal> {
         self.read_resource(uri.as_str(), size).await
     }
 

@@ -91,7 +91,9 @@ pub async fn start(
     let replica = Replica::start(store.clone(), options.clone()).await?;
     let latest = replica.latest();
     let url = options.url.as_ref().map(|url| format!("{url}{}", api::ROOT));
-    let readers = HubReaders::new(store.clone(), Arc::clone(&replica), options.access.clone(), url);
+    let signing = (options.signer.clone(), identity.name.clone());
+    let access = options.access.clone();
+    let readers = HubReaders::new(store.clone(), Arc::clone(&replica), access, url, signing);
     let api = api::router(state(store, identity, Some(Arc::clone(&replica)), &options));
     let resource = options.protected(api::ROOT);
     let http = latest.mount().http().clone();

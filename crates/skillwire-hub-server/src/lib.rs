@@ -44,7 +44,7 @@ pub use self::{
     access::{AccessHandle, HubAccess},
     diff::{ChangedFile, changed_files},
     hub::{Following, HubIdentity, LocalApi, start},
-    readers::{HubReaders, SignedReader},
+    readers::{HubReaders, SignedDecision, SignedReader},
     service::HubService,
     serving::{InvalidRecordedReads, MakeOffers, RecordedReads, ServingOptions, StartError},
     signing::DecisionSigner,

@@ -7,10 +7,11 @@ use std::{
 
 use parking_lot::Mutex;
 use semver::Version;
+use skillwire_attest::{ContentDecision, Signature, TrustedSigner};
 use skillwire_core::RelPath;
 use skillwire_hub::{
-    Action, Caller, ChannelName, PageRequest, Refusal, SkillId, TokenHash, TokenSecret,
-    VersionRecord, VersionRef,
+    Action, Caller, ChannelName, NamespaceName, PageRequest, Refusal, SkillId, TokenHash,
+    TokenSecret, VersionRecord, VersionRef,
 };
 use skillwire_hub_store::{HubStore, ServedVersion, StoreError};
 use skillwire_jwt::TokenCaller;
@@ -19,7 +20,9 @@ use tokio::sync::watch;
 
 use crate::{
     access::AccessHandle,
-    serving::{CallerSight, Replica, known_skill},
+    serving::{CallerSight, Replica, ServedAt, known_skill, sign, uri_of},
+    signing::DecisionSigner,
+    upstream_status::{UpstreamStatus, UpstreamStatuses as _},
 };
 
 /// How long a reader stays signed in whom an issuer vouched for. A user whom the issuer no longer knows
@@ -49,7 +52,20 @@ pub struct HubReaders {
     access: AccessHandle,
     /// What tokens of issuers must be meant for, if the hub knows its own address.
     resource: Option<String>,
+    /// What signs the decisions of the hub, and the name of the hub in them.
+    signer: DecisionSigner,
+    name: String,
     views: Arc<Mutex<Vec<(CallerSight, ViewId)>>>,
+}
+
+/// A decision that the hub signs and hands out with a version.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SignedDecision {
+    /// What is signed.
+    pub decision: ContentDecision,
+    /// The keys of the hub, by identifier.
+    pub keys: Vec<String>,
 }
 
 impl std::fmt::Debug for HubReaders {
@@ -64,8 +80,9 @@ impl HubReaders {
         replica: Arc<Replica>,
         access: AccessHandle,
         resource: Option<String>,
+        (signer, name): (DecisionSigner, String),
     ) -> Self {
-        Self { store, replica, access, resource, views: Arc::default() }
+        Self { store, replica, access, resource, signer, name, views: Arc::default() }
     }
 
     /// The records of the hub.
@@ -217,6 +234,31 @@ impl HubReaders {
                     && access.policy.decide(&class, &facts).allowed
             }
         })
+    }
+
+    /// Returns what this replica knows about an upstream, if it follows it.
+    pub fn upstream_status(&self, label: &NamespaceName) -> Option<UpstreamStatus> {
+        self.replica.upstreams().status(label)
+    }
+
+    /// Tells whether the hub has a key that signs its decisions.
+    pub fn signs(&self) -> bool {
+        self.signer.signs()
+    }
+
+    /// Returns the decision that clients get with a version, checked with the keys of the hub as they
+    /// check it; `None` if the hub signs none.
+    pub fn signed_decision(&self, record: &VersionRecord) -> Option<SignedDecision> {
+        let now = SystemTime::now();
+        let version = served(record);
+        let envelope = sign(&self.signer, &version, &self.name)?.to_string();
+        let keys = self.signer.public_keys();
+        let ids = keys.iter().map(|key| key.id().to_string()).collect();
+        let trusted: Vec<_> = keys.into_iter().map(TrustedSigner::key).collect();
+        let vouched = Signature::parse(envelope.as_bytes()).ok()?.verify(&trusted, now).ok()?;
+        let uri = uri_of(&version, ServedAt::Channel)?;
+        let decision = vouched.decision(&uri, record.content, now).ok()?;
+        Some(SignedDecision { decision, keys: ids })
     }
 
     async fn sight(&self, caller: &Caller) -> Result<CallerSight, StoreError> {

@@ -64,7 +64,7 @@ fn tell<P: PageProvider>(visit: &Visit<'_, P>, outcome: ActOutcome) {
             session.keep(decision);
             session.say(Tone::Good, sentence);
         }
-        ActOutcome::Moved(sentence) => {
+        ActOutcome::Moved(sentence) | ActOutcome::Gone(sentence) => {
             session.say(Tone::Warning, format!("{} {sentence}", t::MOVED));
         }
         ActOutcome::Refused(sentence) => session.say(Tone::Bad, sentence),
@@ -91,6 +91,7 @@ async fn decide<P: PageProvider>(visit: &Visit<'_, P>) -> Filled<PageResponse> {
     let next = match &outcome {
         // The reader stays with a skill that was not decided about.
         ActOutcome::Moved(_) | ActOutcome::Refused(_) => addresses::review(&key),
+        ActOutcome::Gone(_) => Section::Review.path().to_owned(),
         ActOutcome::Done(_) | ActOutcome::Decided(..) => match params.some("next") {
             Some(next) => addresses::review(&SkillKey::new(next)),
             None => Section::Review.path().to_owned(),
@@ -121,7 +122,9 @@ async fn batch<P: PageProvider>(visit: &Visit<'_, P>) -> Filled<PageResponse> {
                 done += 1;
             }
             Ok(ActOutcome::Done(_)) => done += 1,
-            Ok(ActOutcome::Moved(_) | ActOutcome::Refused(_)) | Err(_) => left_out += 1,
+            Ok(ActOutcome::Moved(_) | ActOutcome::Gone(_) | ActOutcome::Refused(_)) | Err(_) => {
+                left_out += 1;
+            }
         }
     }
     let tone = if left_out == 0 { Tone::Good } else { Tone::Warning };

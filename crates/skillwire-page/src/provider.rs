@@ -48,12 +48,12 @@ pub struct SignInAnswer<'a> {
     pub back: &'a str,
 }
 
-/// Counts changes, so that open pages can say that something is new.
+/// Marks what a reader sees, so that open pages can say that something is new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LiveState {
-    /// Grows whenever the list of skills, or the state of one, changed.
+    /// Differs whenever the list of skills, or the state of one, changed; at most 2^53 - 1.
     pub skills: u64,
-    /// Grows whenever something was logged.
+    /// Differs whenever something was logged.
     pub events: u64,
     /// How many skills wait for a decision.
     pub waiting: usize,

@@ -1,5 +1,6 @@
 // What a user does with the page, with what is seen and what is recorded.
 import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { assertQuiet, close, launch, signIn } from "../lib/browser.mjs";
@@ -128,6 +129,59 @@ test("several are decided at once after a summary", async () => {
   assert.equal(approved(), before + 2);
 });
 
+test("of several, one that changed meanwhile is left out", async () => {
+  const names = ["filler-50", "filler-51"];
+  await page.goto(`${ui.origin}/review?origin=acme`);
+  while (!(await page.getByRole("checkbox", { name: "Select filler-50", exact: true }).count())) await page.getByRole("link", { name: "Next" }).click();
+  for (const name of names) await page.getByRole("checkbox", { name: `Select ${name}`, exact: true }).check();
+  write(served, { "filler-51/SKILL.md": skill("filler-51", "Not what was chosen. Use in tests.") });
+  await waitFor(() => world.run("show", "acme:filler-51").includes("Not what was chosen"));
+  await page.getByRole("button", { name: "Approve selected" }).click();
+  await page.getByRole("button", { name: /^Allow/ }).click();
+  await page.getByText("Recorded 1 decision; 1 left out").waitFor();
+  assert.deepEqual(names.map((name) => world.state_of(name)), ["approved", "new"]);
+});
+
+test("undo restores nothing over what another program decided since", async () => {
+  await page.goto(address("filler-60"));
+  await page.getByRole("button", { name: "Decline" }).click();
+  await page.getByText("Decided just now").waitFor();
+  world.run("approve", "acme:filler-60", "--yes");
+  await page.getByRole("button", { name: "Undo filler-60" }).click();
+  await page.getByText("the decision was not taken back").waitFor();
+  assert.equal(world.state_of("filler-60"), "approved");
+});
+
+test("news while a skill is reviewed leave the page and its buttons as they are", async () => {
+  await page.goto(address("filler-61"));
+  await page.getByText("Grants beside loading").first().click();
+  await page.getByRole("textbox", { name: "Reason" }).fill("half written");
+  await page.evaluate(() => scrollTo(0, 120));
+  const at = () => page.evaluate(() => [scrollY, document.querySelector("[data-key=a]").getBoundingClientRect().top, document.querySelector("input[name=shown]").value]);
+  const before = await at();
+  world.run("approve", "acme:filler-62", "--yes");
+  await waitFor(() => page.locator(".news").evaluate((it) => !it.hidden));
+  assert.deepEqual(await at(), before);
+  assert.equal(await page.getByRole("textbox", { name: "Reason" }).inputValue(), "half written");
+  await page.getByRole("button", { name: "Decline" }).click();
+  await page.getByText("Decided just now").waitFor();
+  assert.equal(world.state_of("filler-61"), "declined");
+  assert.equal(decisions().at(-1).detail, "in the page: half written");
+});
+
+test("a setting is made stricter in the page, and looser nowhere", async () => {
+  const last = () => world.attempt("approve", "acme:filler-63", "--yes");
+  await page.goto(`${ui.origin}/settings`);
+  await page.getByText("https://github.com").waitFor();
+  await page.getByRole("button", { name: "Forbid" }).click();
+  await page.getByText("Approvals without a question are forbidden.").waitFor();
+  assert.equal(await page.getByRole("button", { name: /Allow|Forbid/ }).count(), 0);
+  assert.equal(world.read("home/state/state/settings.toml"), "unattended-approvals = false\n");
+  assert.notEqual(last().status, 0);
+  write(world.folder, { "home/state/state/settings.toml": "" });
+  assert.equal(last().status, 0);
+});
+
 test("a decision about content that moved is refused, and the new content is shown", async () => {
   await page.goto(address("meeting-minutes"));
   write(served, { "meeting-minutes/SKILL.md": skill("meeting-minutes", "Now something else. Use after a meeting.", "# Other\n") });
@@ -137,6 +191,20 @@ test("a decision about content that moved is refused, and the new content is sho
   await page.getByText("Nothing was recorded").waitFor();
   await page.getByText("Now something else").first().waitFor();
   assert.equal(world.state_of("meeting-minutes"), "new");
+});
+
+test("a decision about a skill that is gone leads back to the queue", async () => {
+  await page.goto(address("filler-70"));
+  rmSync(join(served, "filler-70"), { recursive: true });
+  await waitFor(() => world.state_of("filler-70") === undefined);
+  const other = await page.context().newPage();
+  await other.goto(`${ui.origin}/servers`);
+  await other.getByRole("button", { name: "Ask again" }).click();
+  await other.getByText("was asked").waitFor();
+  await other.close();
+  await page.getByRole("button", { name: "Allow until it changes" }).click();
+  await page.getByText("Nothing was recorded").waitFor();
+  await page.waitForURL(`${ui.origin}/review`);
 });
 
 test("a changed skill shows what is new before anything else", async () => {

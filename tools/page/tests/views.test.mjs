@@ -26,6 +26,7 @@ before(async () => {
   write(served, changed);
   await waitFor(() => world.state_of("refunds") === "changed");
   world.attempt("load", "acme:release-notes");
+  world.attempt("run", "acme:refunds", "scripts/refund.py");
   world.run("server", "add", "--no-connect", "gone", "http://127.0.0.1:9/mcp");
   ui = await world.ui();
   page = await signIn(ui);
@@ -79,13 +80,46 @@ test("a skill that was read shows all its views to everybody", async () => {
   assertQuiet(page);
 });
 
+test("readers who want less motion get none", async () => {
+  await page.goto(`${ui.origin}/`);
+  const moving = () => page.evaluate(() => [...document.querySelectorAll("*")].filter((it) => {
+    const style = getComputedStyle(it);
+    return style.transitionDuration.split(", ").some((time) => time !== "0s") || style.animationName !== "none" || style.scrollBehavior === "smooth";
+  }).length);
+  await page.emulateMedia({ reducedMotion: "no-preference" });
+  assert.ok((await moving()) > 0, "the check finds what moves");
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  assert.equal(await moving(), 0);
+});
+
+test("the keyboard alone reaches everything, and shows where it is", async () => {
+  await page.goto(`${ui.origin}/`);
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("href")), "#main", "the first stop leads past the navigation");
+  const stops = await page.locator("a[href]:visible, button:visible, input:visible:not([type=hidden]), select:visible, summary:visible").count();
+  const seen = new Set();
+  for (let n = 0; n < stops + 5; n++) {
+    seen.add(await page.evaluate(() => {
+      const it = document.activeElement;
+      it.dataset.stop ??= String(Math.random());
+      const style = getComputedStyle(it);
+      return it === document.body ? "" : style.outlineStyle === "none" && style.boxShadow === "none" ? `hidden: ${it.outerHTML}` : it.dataset.stop;
+    }));
+    await page.keyboard.press("Tab");
+  }
+  assert.deepEqual([...seen].filter((stop) => stop.startsWith("hidden")), []);
+  assert.ok(seen.size >= stops, `${seen.size} of ${stops} can be reached`);
+});
+
 test("on a narrow screen nothing is wider than the screen", async () => {
   const phone = await page.context().newPage();
-  await phone.setViewportSize({ width: 360, height: 740 });
-  for (const [name, path] of [["catalogue", "/"], ["skill", `/skill?id=${id}`], ["review", `/review?id=${id}`], ["diff", `/diff?id=${id}`], ["log", "/audit"]]) {
+  await phone.setViewportSize({ width: 320, height: 740 });
+  for (const [name, path] of [["catalogue", "/"], ["skill", `/skill?id=${id}`], ["review", `/review?id=${id}`], ["diff", `/diff?id=${id}`], ["log", "/audit"], ["approvals", "/approvals"], ["servers", "/servers"], ["settings", "/settings"], ["connect", "/connect"]]) {
     await phone.goto(ui.origin + path);
     const wide = await phone.evaluate(() => document.documentElement.scrollWidth);
-    assert.ok(wide <= 360, `${name} is ${wide} wide`);
+    assert.ok(wide <= 320, `${name} is ${wide} wide`);
+    const current = await phone.locator(".bar nav [aria-current]").boundingBox();
+    assert.ok(current.x >= 0 && current.x + current.width <= 321, `${name} is in sight in the navigation`);
     await look(phone, `phone-${name}`);
   }
   await phone.close();

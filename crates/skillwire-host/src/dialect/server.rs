@@ -1,11 +1,10 @@
 //! What reading older dialects requires of a server.
 
 use serde_json::{Map, Value};
-use skillwire_client::{ClientError, FetchedContent, RawAnswer, WebClient};
+use skillwire_client::{ClientError, FetchedContent, RawAnswer, WebClient, only_content};
 use skillwire_trust::{Origin, Policy, Reason, Refusal};
 
 use super::OpenedArchives;
-use crate::contents;
 
 /// Why a server did not answer a request.
 pub(crate) enum AskError {
@@ -76,7 +75,7 @@ pub(crate) trait SkillServer: Sync {
     ) -> impl Future<Output = Result<FetchedContent, Refusal>> + Send {
         async move {
             let answer = self.read_answer(uri, most).await?;
-            contents::read(answer.text(), uri).map_err(|actual| {
+            only_content(answer.text(), uri).map_err(|actual| {
                 Refusal::new(Reason::ContentInvalid)
                     .about(self.origin())
                     .file(uri)

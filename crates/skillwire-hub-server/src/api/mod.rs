@@ -12,12 +12,10 @@ mod problem;
 mod publish;
 mod publishers;
 mod refusals;
-mod review_types;
 mod reviews;
 mod skills;
 mod states;
 mod tokens;
-pub mod types;
 mod upstreams;
 
 use std::sync::Arc;
@@ -34,11 +32,11 @@ use semver::Version;
 use skillwire_hub::{Action, Caller, NamespaceName, SkillId, VersionRecord, VersionRef};
 use skillwire_hub_store::HubStore;
 
+pub use skillwire_hub_api::*;
+
 pub use self::{
     openapi::openapi_document,
     problem::{Compared, Problem},
-    review_types::*,
-    types::*,
 };
 pub(crate) use self::{problem::ProblemKind, reviews::worst_finding};
 use crate::{

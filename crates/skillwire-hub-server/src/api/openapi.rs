@@ -4,7 +4,7 @@ use utoipa::OpenApi;
 
 use super::{
     audit, channels, decisions, hub, namespaces, operate, problem::Problem, publish, publishers,
-    reviews, skills, states, tokens, types, upstreams,
+    reviews, skills, states, tokens, upstreams,
 };
 
 #[derive(OpenApi)]
@@ -56,7 +56,7 @@ use super::{
         operate::collect,
         operate::purge,
     ),
-    components(schemas(Problem, types::NewState, types::NewPublisher))
+    components(schemas(Problem, super::NewState, super::NewPublisher))
 )]
 struct HubApiDocument;
 

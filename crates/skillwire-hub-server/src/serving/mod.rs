@@ -22,7 +22,7 @@ pub(crate) use self::{
     reads::ReadLog,
     replica::Replica,
     skill::StoredEntry,
-    skill::{known_skill, sign},
+    skill::{ServedAt, known_skill, sign, uri_of},
     verifier::refusal as token_refusal,
     views::CallerSight,
 };

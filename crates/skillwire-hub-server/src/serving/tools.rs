@@ -84,7 +84,7 @@ impl MountTools {
             return;
         }
         match self.started(label, terms) {
-            Some(offered) => self.replace(label, Some(offered)),
+            Some(offered) => self.replace(label, Some(&offered)),
             None => self.hide(label),
         }
     }
@@ -115,10 +115,10 @@ impl MountTools {
         }
     }
 
-    fn replace(&self, label: &NamespaceName, offered: Option<OfferedTools>) {
+    fn replace(&self, label: &NamespaceName, offered: Option<&OfferedTools>) {
         self.upstreams.rcu(|upstreams| {
             let mut upstreams = BTreeMap::clone(upstreams);
-            match &offered {
+            match offered {
                 Some(offered) => upstreams.insert(label.clone(), offered.clone()),
                 None => upstreams.remove(label),
             };

@@ -241,7 +241,9 @@ impl ServedUpstreams {
         served.allowed.replace_patterns(patterns.clone(), patterns);
         let audit = Arc::clone(self.reads.calls()) as Arc<dyn CallAudit>;
         let terms = ToolTerms { followed: &followed, allowed: &served.allowed, audit: &audit };
-        mounts.into_iter().for_each(|mount| mount.show(label, &terms));
+        for mount in mounts {
+            mount.show(label, &terms);
+        }
     }
 
     fn remove(&self, served: &ServedUpstream, shown: &AggregateSources) {
@@ -249,7 +251,9 @@ impl ServedUpstreams {
         table.remove(&served.label);
         self.table.store(Arc::new(table));
         shown.live.remove(&served.label);
-        [&served.tools, &shown.tools].into_iter().for_each(|mount| mount.hide(&served.label));
+        for mount in [&served.tools, &shown.tools] {
+            mount.hide(&served.label);
+        }
         self.health.forget(&served.label);
         let held = std::mem::take(&mut *served.held.lock());
         shown.stored.set(held.iter().map(|uri| (key(&served.label, uri), None)));

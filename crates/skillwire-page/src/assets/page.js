@@ -48,6 +48,9 @@
     for (const select of all("select", form)) select.addEventListener("change", () => form.requestSubmit());
   }
 
+  // On a narrow screen the navigation scrolls; the section that is shown stands in sight.
+  one(".bar nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+
   // Copy buttons.
   for (const button of all("button[data-copy]")) {
     button.hidden = false;

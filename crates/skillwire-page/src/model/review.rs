@@ -156,6 +156,8 @@ pub enum ActOutcome {
     Decided(String, RecordedDecision),
     /// The skill is not what the reader was shown: the reader has to look again.
     Moved(String),
+    /// What the reader was shown is no longer there: there is nothing to look at again.
+    Gone(String),
     /// It was refused, for this reason.
     Refused(String),
 }

@@ -63,6 +63,8 @@ pub struct TableRow {
 pub enum Cell {
     /// Words.
     Text(String),
+    /// A sentence of the provider itself, in which names stand in backticks.
+    Sentence(String),
     /// An identifier.
     Code(String),
     /// A moment, as RFC 3339 has it.

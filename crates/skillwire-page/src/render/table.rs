@@ -6,7 +6,7 @@ use super::{layout::Frame, parts};
 use crate::{
     addresses,
     model::{Cell, TableQuery, TableRow, TableView},
-    text::{marked, marked_line},
+    text::{marked, marked_line, worded},
     texts as t,
 };
 
@@ -18,7 +18,7 @@ pub(crate) fn table(frame: &Frame, query: &TableQuery, view: &TableView) -> Mark
     let words = view.has_search.then_some(query.words.as_str());
     html! {
         h1 { (t::section(frame.section)) }
-        @if !view.about.is_empty() { p.lead { (crate::text::worded(&view.about)) } }
+        @if !view.about.is_empty() { p.lead { (worded(&view.about)) } }
         (parts::notices(&view.notices, &frame.form_token, &back))
         @if view.has_search || !view.filters.is_empty() {
             (parts::search_form(path, (words, t::SEARCH), &view.filters, &chosen))
@@ -29,7 +29,7 @@ pub(crate) fn table(frame: &Frame, query: &TableQuery, view: &TableView) -> Mark
             }
         }
         @if view.rows.is_empty() {
-            p.empty { @if view.empty.is_empty() { (t::NO_ROWS) } @else { (view.empty) } }
+            p.empty { @if view.empty.is_empty() { (t::NO_ROWS) } @else { (worded(&view.empty)) } }
         } @else {
             div.scroll tabindex="0" role="region" aria-label=(t::section(frame.section)) {
                 table.rows {
@@ -57,6 +57,7 @@ fn table_row(frame: &Frame, row: &TableRow, has_acts: bool, back: &str) -> Marku
 fn table_cell(cell: &Cell) -> Markup {
     match cell {
         Cell::Text(text) => marked_line(text),
+        Cell::Sentence(text) => worded(text),
         Cell::Code(text) => html! { code { (marked(text)) } },
         Cell::Time(time) => html! { time datetime=(time) { (time) } },
         Cell::State(tone, word) => html! { span.pill.(tone.class()) { (word) } },

@@ -115,6 +115,12 @@ impl HostSettings {
         UserSettings::read(&self.state)
     }
 
+    /// Forbids approvals without a question from now on.
+    #[cfg(feature = "page")]
+    pub(crate) fn forbid_unattended_approvals(&self) -> Result<(), Failure> {
+        UserSettings::forbid_unattended_approvals(&self.state)
+    }
+
     /// The user's rules about signers; without the file there are none.
     pub(crate) fn signature_rules(&self) -> Result<Option<Arc<dyn SignatureRules>>, Failure> {
         #[cfg(feature = "sign")]

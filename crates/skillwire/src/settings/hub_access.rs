@@ -42,7 +42,7 @@ struct IssuerTable {
     #[serde(default)]
     client_id: Option<String>,
     #[serde(default)]
-    client_secret: Option<String>,
+    client_secret: Option<Secret>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -185,7 +185,7 @@ impl IssuerTable {
 
 impl IssuerTable {
     fn client(&self) -> Result<Option<SignInClient>, Failure> {
-        let secret = self.client_secret.as_deref().map(Secret::new);
+        let secret = self.client_secret.clone();
         match &self.client_id {
             Some(id) if !id.is_empty() => Ok(Some(SignInClient { id: id.clone(), secret })),
             None if secret.is_none() => Ok(None),

@@ -13,7 +13,11 @@ use skillwire_trust::{
     Refusal, ServerLabel,
 };
 
-use super::{HostPage, id_of, key_of, lock, refused, sentence, skill::plain_path};
+use super::{
+    HostPage, id_of, key_of, lock, refused, sentence,
+    skill::plain_path,
+    tables::{FORBID_UNATTENDED, plain},
+};
 use crate::settings::address;
 
 /// The most bytes that one act reads from a server.
@@ -90,7 +94,10 @@ impl HostPage {
 
     /// Records a decision, unless the skill is not what the user was shown.
     async fn decide(&self, decision: Decision) -> Filled<ActOutcome> {
-        let skill = self.find(&decision.key)?;
+        let Ok(skill) = self.find(&decision.key) else {
+            let text = "Its server no longer lists it.".to_owned();
+            return Ok(ActOutcome::Gone(text));
+        };
         let shown: CardDigest = decision.shown.parse().map_err(|_| PageProblem::NotFound)?;
         let name = skill.name().to_string();
         let now = match self.as_it_is_now(&skill, decision.answer).await {
@@ -232,6 +239,12 @@ impl HostPage {
         match name {
             "revoke" => self.revoke(&key).await,
             "enable" => self.set_enabled(&key, true).await,
+            FORBID_UNATTENDED => Ok(match self.settings.forbid_unattended_approvals() {
+                Ok(()) => {
+                    ActOutcome::Done("Approvals without a question are forbidden.".to_owned())
+                }
+                Err(failure) => ActOutcome::Refused(plain(&failure)),
+            }),
             "list" => {
                 let label = ServerLabel::parse(about).map_err(|_| PageProblem::NotFound)?;
                 let config = self.configured.servers.get(&label).ok_or(PageProblem::NotFound)?;

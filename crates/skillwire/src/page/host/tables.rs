@@ -7,6 +7,16 @@ use skillwire_page::{
 use skillwire_trust::{DecisionChannel, Record, RecordStore as _};
 
 use super::{HostPage, ListingState, key_of, lock, sentence};
+use crate::failure::Failure;
+
+/// The act that forbids approvals without a question. There is none that allows them: the page only makes
+/// settings stricter, and a file that the user writes loosens them.
+pub(super) const FORBID_UNATTENDED: &str = "forbid-unattended";
+
+/// A failure as text for the page.
+pub(super) fn plain(failure: &Failure) -> String {
+    anstream::adapter::strip_str(&failure.to_string()).to_string()
+}
 
 fn time(time: std::time::SystemTime) -> Cell {
     Cell::Time(humantime::format_rfc3339_seconds(time).to_string())
@@ -95,7 +105,7 @@ impl HostPage {
                 cells: vec![
                     Cell::Detailed(label.to_string(), config.to_string()),
                     state,
-                    Cell::Text(skills),
+                    Cell::Sentence(skills),
                     when,
                 ],
                 acts: vec![act("list", label, "Ask again")],
@@ -113,12 +123,10 @@ impl HostPage {
 
     fn settings_table(&self) -> Filled<TableView> {
         let user = self.settings.user();
-        let user = user.map_err(|failure| {
-            PageProblem::Refused(anstream::adapter::strip_str(&failure.to_string()).to_string())
-        })?;
+        let user = user.map_err(|failure| PageProblem::Refused(plain(&failure)))?;
         let state = self.settings.state();
         let row = |name: &str, value: Cell, how: String| TableRow {
-            cells: vec![Cell::Text(name.to_owned()), value, Cell::Text(how)],
+            cells: vec![Cell::Sentence(name.to_owned()), value, Cell::Sentence(how)],
             acts: Vec::new(),
         };
         let unattended = if user.unattended_approvals {
@@ -126,6 +134,9 @@ impl HostPage {
         } else {
             Cell::State(Tone::Good, "forbidden".to_owned())
         };
+        let forbid = user
+            .unattended_approvals
+            .then(|| act(FORBID_UNATTENDED, &"unattended-approvals", "Forbid"));
         let settings = state.join("settings.toml");
         let signers = state.join("trust.toml");
         let has_rules = if signers.exists() { "set" } else { "none" };
@@ -133,10 +144,18 @@ impl HostPage {
             Cell::Code(path.map_or_else(String::new, |path| path.display().to_string()))
         };
         let rows = vec![
+            TableRow {
+                acts: forbid.into_iter().collect(),
+                ..row(
+                    "Approvals without a question",
+                    unattended,
+                    format!("`unattended-approvals` in `{}`", settings.display()),
+                )
+            },
             row(
-                "Approvals without a question",
-                unattended,
-                format!("`unattended-approvals` in `{}`", settings.display()),
+                "Where `owner/repo` is found",
+                Cell::Code(user.forge.clone()),
+                format!("`forge` in `{}`", settings.display()),
             ),
             row(
                 "Rules about signers",
@@ -162,7 +181,8 @@ impl HostPage {
         Ok(TableView {
             about:
                 "What applies to every command. A file is read anew by each command, so a change \
-                    counts from the next one on."
+                    counts from the next one on. The page can make a setting stricter; what \
+                    allows more is written into the file by you."
                     .to_owned(),
             columns: vec!["Setting", "Value", "Where"],
             rows,

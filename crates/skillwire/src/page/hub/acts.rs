@@ -29,7 +29,15 @@ impl HubPage {
     }
 
     async fn decide(&self, caller: &Caller, decision: Decision) -> Filled<ActOutcome> {
-        let shown = self.shown(caller, &decision.key).await?;
+        let shown = match self.shown(caller, &decision.key).await {
+            Ok(shown) => shown,
+            // What an upstream no longer offers is not kept unless it was decided about.
+            Err(PageProblem::NotFound) => {
+                let text = "It is no longer there; an upstream may offer other content by now.";
+                return Ok(ActOutcome::Gone(text.to_owned()));
+            }
+            Err(problem) => return Err(problem),
+        };
         let (verdict, word) = match decision.answer {
             AnswerKind::Approve => (Verdict::Approve, "approved"),
             AnswerKind::Reject => (Verdict::Reject, "rejected"),

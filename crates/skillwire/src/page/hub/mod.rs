@@ -3,6 +3,7 @@
 mod acts;
 mod catalogue;
 mod connect;
+mod live;
 mod review;
 mod shown;
 mod sign_in;
@@ -38,11 +39,18 @@ struct Inner {
     /// The address of the hub as clients write it, without a path.
     url: String,
     listing: SkillListing,
+    seen: live::SeenSkills,
 }
 
 impl HubPage {
     pub(crate) fn new(readers: HubReaders, name: String, url: String) -> Self {
-        Self(Arc::new(Inner { readers, name, url, listing: SkillListing::default() }))
+        Self(Arc::new(Inner {
+            readers,
+            name,
+            url,
+            listing: SkillListing::default(),
+            seen: live::SeenSkills::default(),
+        }))
     }
 
     fn readers(&self) -> &HubReaders {
@@ -59,15 +67,25 @@ impl HubPage {
     }
 
     /// What has changed as far as a reader may know.
+    ///
+    /// Trust boundary: the numbers follow from what the reader sees. A count of all changes would tell of
+    /// those that are hidden from them.
     async fn live_state(&self, caller: &Caller) -> Filled<LiveState> {
-        let position = *self.readers().changes().borrow();
         let (catalog, view) = self.readers().catalogue(caller).await.map_err(problem)?;
-        let generation = catalog.now(view).map_or(0, |snapshot| snapshot.generation());
-        let reviews = self.reviews_anything(caller).await?;
+        let served = catalog.now(view).map_or(0, |snapshot| self.0.seen.mark(view, &snapshot));
+        let waiting = if self.reviews_anything(caller).await? {
+            self.waiting(caller).await?
+        } else {
+            Vec::new()
+        };
+        let position = *self.readers().changes().borrow();
         Ok(LiveState {
-            skills: if reviews { position } else { generation },
+            skills: live::mark_of((
+                served,
+                waiting.iter().map(live::waiting_mark).collect::<Vec<_>>(),
+            )),
             events: if may_audit(caller) { position } else { 0 },
-            waiting: if reviews { self.waiting_count(caller).await? } else { 0 },
+            waiting: waiting.len(),
         })
     }
 

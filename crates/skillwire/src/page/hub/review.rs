@@ -17,16 +17,12 @@ const MAX_WAITING: u32 = 500;
 
 impl HubPage {
     /// Everything that waits for a caller, the longest waiting first; versions before offers.
-    async fn waiting(&self, caller: &Caller) -> Filled<Vec<ShownContent>> {
+    pub(super) async fn waiting(&self, caller: &Caller) -> Filled<Vec<ShownContent>> {
         let page = PageRequest::first(MAX_WAITING);
         let versions = self.store().waiting(caller, &page).await.map_err(problem)?;
         let offers = self.store().waiting_offers(caller, None, &page).await.map_err(problem)?;
         let versions = versions.items.into_iter().map(ShownContent::Version);
         Ok(versions.chain(offers.items.into_iter().map(ShownContent::Offer)).collect())
-    }
-
-    pub(super) async fn waiting_count(&self, caller: &Caller) -> Filled<usize> {
-        Ok(self.waiting(caller).await?.len())
     }
 
     pub(super) async fn queue_page(

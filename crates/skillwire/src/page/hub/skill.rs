@@ -1,8 +1,8 @@
 //! One version or offer: its text, files, facts and evidence, and how it differs from another.
 
 use skillwire_core::{Frontmatter, SKILL_FILE, frontmatter_differences, media_type};
-use skillwire_hub::{Caller, Provenance};
-use skillwire_hub_server::changed_files;
+use skillwire_hub::{Caller, Provenance, VersionRecord};
+use skillwire_hub_server::{SignedDecision, changed_files};
 use skillwire_page::{
     FileComparer, Filled, MAX_COMPARED_BYTES, PageProblem,
     model::{
@@ -72,6 +72,7 @@ impl HubPage {
                     FactRow::words("By", record.publisher.to_string()),
                 ];
                 view.facts.extend(provenance(&record.provenance));
+                view.signature = self.signed_words(record);
                 let all = self.readers().versions(caller, &record.skill).await.map_err(problem)?;
                 view.versions = all
                     .iter()
@@ -102,6 +103,25 @@ impl HubPage {
             }
         }
         Ok(view)
+    }
+
+    /// What the hub signs about a version, as sentences.
+    fn signed_words(&self, record: &VersionRecord) -> Vec<(Tone, String)> {
+        let Some(SignedDecision { decision, keys, .. }) = self.readers().signed_decision(record)
+        else {
+            let why = if self.readers().signs() {
+                "not signed by this hub, as it is not approved"
+            } else {
+                "not signed: this hub has no signing key"
+            };
+            return vec![(Tone::Plain, why.to_owned())];
+        };
+        let until = humantime::format_rfc3339_seconds(decision.expires);
+        let (policy, keys) = (decision.policy.replace('`', ""), keys.join(", "));
+        vec![
+            (Tone::Good, "signed by this hub".to_owned()),
+            (Tone::Plain, format!("The decision: {policy}, until {until}, key {keys}")),
+        ]
     }
 
     pub(super) async fn file_view(

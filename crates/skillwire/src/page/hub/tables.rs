@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_hub::{AuditAction, AuditEntry, AuditFilter, Caller, PageRequest, TokenRecord};
+use skillwire_hub_server::{UpstreamHealth, UpstreamStatus};
 use skillwire_page::{
     Filled, PageProblem,
     model::{
@@ -106,22 +107,41 @@ impl HubPage {
 
     async fn upstream_table(&self, caller: &Caller) -> Filled<TableView> {
         let all = self.store().upstreams(caller).await.map_err(problem)?;
-        let row = |record: &skillwire_hub_store::UpstreamRecord| TableRow {
-            cells: vec![
-                Cell::Detailed(
-                    record.upstream.label.to_string(),
-                    record.upstream.source.to_string(),
+        let rows = all.iter().map(|record| {
+            let upstream = &record.upstream;
+            let status = self.readers().upstream_status(&upstream.label);
+            let (state, skills, listed) = match status {
+                // Another replica may follow it.
+                None => {
+                    (Cell::State(Tone::Plain, "not followed here".to_owned()), String::new(), None)
+                }
+                Some(status) => (
+                    Cell::State(health_tone(status.health), status.health.as_str().to_owned()),
+                    upstream_words(&status),
+                    status.listed_at,
                 ),
-                Cell::Code(record.upstream.mode.as_str().to_owned()),
-                Cell::Time(record.created_at.to_string()),
-                Cell::Text(record.created_by.to_string()),
-            ],
-            acts: Vec::new(),
-        };
+            };
+            let listed = listed
+                .map_or_else(|| Cell::Text(String::new()), |listed| Cell::Time(listed.to_string()));
+            TableRow {
+                cells: vec![
+                    Cell::Detailed(upstream.label.to_string(), upstream.source.to_string()),
+                    state,
+                    Cell::Text(skills),
+                    listed,
+                    Cell::Code(upstream.mode.as_str().to_owned()),
+                    Cell::Time(record.created_at.to_string()),
+                    Cell::Text(record.created_by.to_string()),
+                ],
+                acts: Vec::new(),
+            }
+        });
         Ok(TableView {
-            about: "Servers, repositories and folders whose skills this hub passes on.".to_owned(),
-            columns: vec!["Upstream", "Mode", "Added", "By"],
-            rows: all.iter().map(row).collect(),
+            about: "Servers, repositories and folders whose skills this hub passes on, and how they answer \
+                    this replica."
+                .to_owned(),
+            columns: vec!["Upstream", "State", "Skills", "Last listed", "Mode", "Added", "By"],
+            rows: rows.collect(),
             empty: "There are no upstreams that you may see.".to_owned(),
             ..TableView::default()
         })
@@ -223,6 +243,28 @@ impl HubPage {
             empty: "There are no tokens of yours.".to_owned(),
             ..TableView::default()
         })
+    }
+}
+
+fn health_tone(health: UpstreamHealth) -> Tone {
+    match health {
+        UpstreamHealth::Starting => Tone::Waiting,
+        UpstreamHealth::Answering => Tone::Good,
+        UpstreamHealth::Failing => Tone::Bad,
+        UpstreamHealth::Paused => Tone::Warning,
+    }
+}
+
+/// What an upstream listed, and why it did not.
+fn upstream_words(status: &UpstreamStatus) -> String {
+    let listed = match status.skills {
+        1 => "1 skill".to_owned(),
+        skills => format!("{skills} skills"),
+    };
+    let failure = status.failure.as_ref().map(|failure| failure.chars().take(MAX_DETAILS));
+    match failure {
+        Some(failure) => format!("{listed}; {}", failure.collect::<String>()),
+        None => listed,
     }
 }
 

@@ -1,7 +1,15 @@
-//! Metrics of a running server, in the format of Prometheus.
+//! What a running server counts, in the format of Prometheus.
 //!
 //! A server may have several mounts, such as the channels of a hub. Each has a [`Metrics`] of its own,
-//! and all of them are written together.
+//! and all of them are written together. This crate never knows how a request is answered.
+//!
+//! ```
+//! use skillwire_metrics::Metrics;
+//!
+//! let metrics = Metrics::default();
+//! metrics.skills.set(3);
+//! assert!(metrics.text().contains("skillwire_skills"));
+//! ```
 
 mod labelled;
 mod shared;
@@ -50,7 +58,7 @@ pub struct Metrics {
 const OTHER: &str = "other";
 
 /// Returns the label of a method.
-pub(crate) fn method_label(method: Option<&'static Method>) -> &'static str {
+pub fn method_label(method: Option<&'static Method>) -> &'static str {
     method.map_or(OTHER, |method| method.name)
 }
 
@@ -120,7 +128,7 @@ impl Metrics {
     }
 
     /// Counts one answered request by its [`method_label`].
-    pub(crate) fn answered(&self, method: &'static str, code: i32, took: std::time::Duration) {
+    pub fn answered(&self, method: &'static str, code: i32, took: std::time::Duration) {
         let labels =
             RequestLabels { method, code, mount: Arc::clone(&self.mount), outcome: outcome(code) };
         self.shared.requests.get_or_create(&labels).inc();

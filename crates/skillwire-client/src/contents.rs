@@ -4,6 +4,8 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::web::FetchedContent;
+
 #[derive(Deserialize)]
 struct RawAnswer<'a> {
     #[serde(borrow, default)]
@@ -22,11 +24,9 @@ struct RawContent<'a> {
     media_type: Option<&'a RawValue>,
 }
 
-/// One content of an answer.
-pub(crate) use skillwire_client::FetchedContent as Content;
-
-/// Returns the one content for `uri` in an answer; the error says what is wrong with the answer.
-pub(crate) fn read(text: &str, uri: &str) -> Result<Content, String> {
+/// Returns the one content for `uri` in an answer to `resources/read`; the error says what is wrong with
+/// the answer.
+pub fn only_content(text: &str, uri: &str) -> Result<FetchedContent, String> {
     let answer: RawAnswer<'_> =
         serde_json::from_str(text).map_err(|_| "an answer that is not an object".to_owned())?;
     let contents = answer.contents.filter(|raw| raw.get().starts_with('['));
@@ -55,7 +55,7 @@ pub(crate) fn read(text: &str, uri: &str) -> Result<Content, String> {
         (Some(_), Some(_)) => return Err("both `text` and `blob`".to_owned()),
         (None, None) => return Err("neither `text` nor `blob`".to_owned()),
     };
-    Ok(Content { bytes: bytes.into(), media_type: content.media_type.and_then(string) })
+    Ok(FetchedContent { bytes: bytes.into(), media_type: content.media_type.and_then(string) })
 }
 
 fn string(raw: &RawValue) -> Option<String> {
@@ -73,9 +73,9 @@ mod tests {
     #[test]
     fn text_and_blob_give_the_bytes_that_were_hashed_hst_117() {
         let text = json!({"contents": [{"uri": URI, "text": "é\r\n"}]}).to_string();
-        assert_eq!(&read(&text, URI).unwrap().bytes[..], "é\r\n".as_bytes());
+        assert_eq!(&only_content(&text, URI).unwrap().bytes[..], "é\r\n".as_bytes());
         let blob = json!({"contents": [{"uri": URI, "blob": "AP8=", "mimeType": "image/png"}]});
-        let content = read(&blob.to_string(), URI).unwrap();
+        let content = only_content(&blob.to_string(), URI).unwrap();
         assert_eq!(&content.bytes[..], [0, 255]);
         assert_eq!(content.media_type.as_deref(), Some("image/png"));
     }
@@ -96,7 +96,7 @@ mod tests {
             json!({"contents": [{"uri": URI, "text": 5}]}),
             json!({"contents": [{"uri": URI, "text": null}]}),
         ] {
-            assert!(read(&bad.to_string(), URI).is_err(), "{bad}");
+            assert!(only_content(&bad.to_string(), URI).is_err(), "{bad}");
         }
     }
 
@@ -104,13 +104,13 @@ mod tests {
     fn only_canonical_base64_is_decoded_h_37() {
         for bad in ["AP8", "AP9=", "A P8=", "AP8=\n", "_w==", "AP8==", "%"] {
             let answer = json!({"contents": [{"uri": URI, "blob": bad}]}).to_string();
-            assert!(read(&answer, URI).is_err(), "{bad}");
+            assert!(only_content(&answer, URI).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn lone_surrogates_are_no_text_h_38() {
         let answer = format!(r#"{{"contents":[{{"uri":"{URI}","text":"\ud800"}}]}}"#);
-        assert!(read(&answer, URI).unwrap_err().contains("Unicode"));
+        assert!(only_content(&answer, URI).unwrap_err().contains("Unicode"));
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use skillwire_hub::{ReviewRules, ToolPatterns, UpstreamLimits, UpstreamSource};
 use utoipa::ToSchema;
 
-use super::FileDiff;
+use crate::types::FileDiff;
 
 /// An upstream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
