@@ -21,7 +21,6 @@ use skillwire_catalog::Catalog;
 #[cfg(feature = "search")]
 use skillwire_search::SearchTool;
 use skillwire_server::{BuildError, Skills, SkillsBuilder};
-use skillwire_source::SkillSource;
 
 #[cfg(feature = "host")]
 use self::passing::PassedOnServers;
@@ -82,11 +81,10 @@ async fn serve(settings: ServeSettings, typed: ServeArgs) -> Outcome {
         .on_notice(live::log)
         .sources(sources.into_iter().map(|source| {
             #[cfg(feature = "scan")]
-            if let Some(severity) = refuse_findings {
-                let refusing = refusing::RefusingSource::new(source, severity.severity());
-                return Box::new(refusing) as Box<dyn SkillSource>;
-            }
-            Box::new(source) as Box<dyn SkillSource>
+            let source = refusing::source(source, refuse_findings);
+            #[cfg(not(feature = "scan"))]
+            let source: Box<dyn skillwire_source::SkillSource> = Box::new(source);
+            source
         }));
     let endpoint;
     (endpoint, skills) = open_endpoint(transport, skills, typed, log_format).await?;
@@ -106,7 +104,7 @@ async fn serve(settings: ServeSettings, typed: ServeArgs) -> Outcome {
     #[cfg(feature = "search")]
     let made_search = Arc::clone(&search);
     #[cfg_attr(
-        not(any(feature = "search", feature = "execute", feature = "host")),
+        not(any(feature = "search", feature = "execute")),
         expect(unused, reason = "other builds have tools that look at the catalogue")
     )]
     let offers = move |catalog: &Arc<Catalog>| {

@@ -8,7 +8,7 @@ use skillwire_source::{
     SkillSource, SourceChange, SourceUnavailable, UriTemplate,
 };
 
-use crate::{commands::scan::worst, report::printable};
+use crate::{args::SeverityArg, commands::scan::worst, report::printable};
 
 /// A source without the skills that have a finding of some severity or worse.
 ///
@@ -20,11 +20,18 @@ pub(super) struct RefusingSource<S> {
     refused: Severity,
 }
 
-impl<S: SkillSource> RefusingSource<S> {
-    pub(super) fn new(source: S, refused: Severity) -> Self {
-        Self { source, refused }
+/// The source itself, or the source without skills that have findings to refuse.
+pub(super) fn source(
+    source: impl SkillSource + 'static,
+    refused: Option<SeverityArg>,
+) -> Box<dyn SkillSource> {
+    match refused {
+        Some(refused) => Box::new(RefusingSource { source, refused: refused.severity() }),
+        None => Box::new(source),
     }
+}
 
+impl<S: SkillSource> RefusingSource<S> {
     fn without_findings(&self, mut inspected: InspectedSkill) -> InspectedSkill {
         let Some(SkillContent::Files(tree)) = inspected.skill.as_ref().map(|skill| &skill.content)
         else {
