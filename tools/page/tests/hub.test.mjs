@@ -66,7 +66,7 @@ after(async () => {
   world.end();
 });
 
-/** A browser of its own, which nobody signed in. */
+/** A browser of its own, without a signed-in reader. */
 async function browser() {
   const context = await (await launch()).newContext({ viewport: { width: 1280, height: 900 } });
   context.foreign = [];
@@ -123,7 +123,7 @@ test("a reader signs in at the identity provider", async () => {
   assert.equal((await page.goto(`${origin}/review`)).status(), 404);
 });
 
-test("an answer of the identity provider that another browser began signs nobody in", async () => {
+test("an answer of the identity provider that another browser began signs no reader in", async () => {
   const page = await browser();
   const answer = await page.goto(`${origin}/sign-in/answer?code=x&state=y`);
   assert.equal(answer.status(), 403);
