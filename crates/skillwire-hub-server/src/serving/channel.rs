@@ -12,9 +12,9 @@ use tokio::sync::RwLock;
 
 use super::{
     mount::{self, Mount, MountOffers},
+    options::ServingOptions,
     pinned::PinnedVersions,
     reads::ReadLog,
-    replica::ServingOptions,
     skill::{ServedAt, SkillMaker},
     upstreams::{AggregateSources, ServedUpstreams},
     views::CallerViews,

@@ -9,6 +9,7 @@ mod health;
 mod live_sources;
 mod mount;
 mod offers;
+mod options;
 mod pinned;
 mod reads;
 mod replica;
@@ -18,6 +19,11 @@ mod upstreams;
 mod verifier;
 mod views;
 
+pub use self::{
+    options::{MakeOffers, ServingOptions},
+    reads::{InvalidRecordedReads, RecordedReads},
+    replica::StartError,
+};
 pub(crate) use self::{
     reads::ReadLog,
     replica::Replica,
@@ -25,8 +31,4 @@ pub(crate) use self::{
     skill::{ServedAt, known_skill, sign, uri_of},
     verifier::refusal as token_refusal,
     views::CallerSight,
-};
-pub use self::{
-    reads::{InvalidRecordedReads, RecordedReads},
-    replica::{MakeOffers, ServingOptions, StartError},
 };

@@ -15,7 +15,7 @@ use skillwire_source::{FileRecord, FileStore, FileTree, Skill, SkillContent};
 use super::{
     classes::{ChannelClasses, KnownSkill},
     files::StoredFiles,
-    replica::ServingOptions,
+    options::ServingOptions,
 };
 use crate::signing::{Admitted, DecisionSigner};
 

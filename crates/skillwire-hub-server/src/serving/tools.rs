@@ -21,7 +21,7 @@ use skillwire_server::{
     },
 };
 
-use super::{mount::MountOffers, replica::MakeOffers};
+use super::{mount::MountOffers, options::MakeOffers};
 
 /// A skill by which it is asked who sees skills of an upstream. Were there one, a policy would decide about
 /// that skill, and tools are shown to fewer callers.

@@ -23,8 +23,9 @@ use super::{
     live_sources::LiveSources,
     mount::{self, Mount},
     offers::{OfferMaker, choose},
+    options::ServingOptions,
     reads::ReadLog,
-    replica::{ServingOptions, StartError},
+    replica::StartError,
     tools::{MountTools, ToolTerms},
     views::CallerViews,
 };
