@@ -12,6 +12,7 @@ mod idle;
 mod interactive;
 mod legacy;
 mod modern;
+mod options;
 mod protected;
 mod rate;
 mod refusal_log;
@@ -30,12 +31,13 @@ pub use self::{
     access_log::{AccessDecision, AccessLog, AccessRecord},
     auth::{InvalidTokenFile, TokenChanges, Tokens},
     body::{Pieces, ResponseBody},
+    options::HttpOptions,
     protected::ProtectedResource,
     rate::{
         ConnectionPeer, InvalidRateLimit, RateBucket, RateKey, RateLimit, RateLimiter, RateRefusal,
     },
     serve::{ConnectionLimits, HttpHandler, run},
-    service::{HttpOptions, HttpService},
+    service::HttpService,
     verified::{TokenRefusal, VerifiedCaller, VerifyToken, Verifying},
     workers::Workers,
 };
