@@ -63,13 +63,7 @@ impl Plan {
 
     /// Passes servers on, over HTTP, each under its label.
     pub(crate) async fn start(self, servers: &[(&str, &HostileServer)]) -> Gateway {
-        let mut listening = Vec::new();
-        let mut endpoints = Vec::new();
-        for (name, server) in servers {
-            let listener = server.http().await;
-            endpoints.push((label(name), http(&listener)));
-            listening.push(listener);
-        }
+        let (listening, endpoints) = listen(servers).await;
         let gateway = self.start_at(endpoints).await;
         Gateway { _listening: listening, ..gateway }
     }
@@ -99,6 +93,20 @@ impl Plan {
         server.follow().await;
         Gateway { server, upstreams, _listening: Vec::new() }
     }
+}
+
+/// Has servers listen over HTTP; each has the endpoint that goes with its label.
+pub(crate) async fn listen(
+    servers: &[(&str, &HostileServer)],
+) -> (Vec<ListeningServer>, Vec<(ServerLabel, Endpoint)>) {
+    let mut listening = Vec::new();
+    let mut endpoints = Vec::new();
+    for (name, server) in servers {
+        let listener = server.http().await;
+        endpoints.push((label(name), http(&listener)));
+        listening.push(listener);
+    }
+    (listening, endpoints)
 }
 
 /// A server's address, with a secret that only its operator knows.

@@ -20,7 +20,7 @@ use skillwire_testkit::{
 use skillwire_trust::ServerLabel;
 use tokio::{runtime::Handle, time::timeout};
 
-use crate::passing_on::support::{PATIENCE, http, label};
+use crate::passing_on::support::{PATIENCE, listen};
 
 /// The records of calls, as `caller upstream method name outcome`.
 #[derive(Debug, Default)]
@@ -74,13 +74,7 @@ pub(crate) fn allowed(patterns: &[&str]) -> AllowedTools {
 
 impl OfferPlan {
     pub(crate) async fn start(self, servers: &[(&str, &HostileServer)]) -> OfferGateway {
-        let mut listening = Vec::new();
-        let mut endpoints = Vec::new();
-        for (name, server) in servers {
-            let listener = server.http().await;
-            endpoints.push((label(name), http(&listener)));
-            listening.push(listener);
-        }
+        let (listening, endpoints) = listen(servers).await;
         let gateway = self.start_at(endpoints).await;
         OfferGateway { _listening: listening, ..gateway }
     }
