@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures `skillwire bridge`: what a warm load costs, what many skills take in memory, and searching.
 
-    python3 bench/bridge.py target/release/skillwire
+    python3 bench/bridge.py target/dist/skillwire
 
 A warm `load_skill` (its entry fresh, its `SKILL.md` cached) is compared with a direct
 `resources/read` of the same file from the server behind the bridge, both over stdio, one request at

@@ -6,6 +6,7 @@ mod auth;
 mod body;
 mod cancellation;
 mod compress;
+mod content;
 mod framing;
 mod headers;
 mod idle;

@@ -17,7 +17,7 @@ use super::{
     auth::{Grant, TokenTable, Unauthorized},
     body::{self, ResponseBody},
     compress::{accepts_gzip, compress},
-    headers,
+    content, headers,
     legacy::Sessions,
     options::HttpOptions,
     protected::{self, ProtectedResource},
@@ -361,7 +361,7 @@ impl HttpService {
     where
         B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
-        if let Err((status, reason)) = check_content(headers) {
+        if let Err((status, reason)) = content::check(headers) {
             return reply::refuse(status, reason);
         }
         let bytes = match body::read(body, BODY_TIME, &self.inner.large_bodies).await {
@@ -492,41 +492,6 @@ fn claims_legacy(headers: &HeaderMap) -> bool {
         Some(version) => LEGACY.contains(&version.trim()),
         None => headers.contains_key(&super::legacy::SESSION),
     }
-}
-
-/// Checks that the client sends uncompressed JSON and accepts JSON.
-fn check_content(headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
-    // A header may be spread over several lines, which all count.
-    let texts =
-        |name| headers.get_all(name).iter().map(|value: &HeaderValue| value.to_str().unwrap_or(""));
-    let is_json = |media_type: &str| {
-        let essence = media_type.split(';').next().unwrap_or("").trim();
-        essence.eq_ignore_ascii_case("application/json")
-    };
-    let mut content_types = texts(header::CONTENT_TYPE).peekable();
-    if content_types.peek().is_none() || !content_types.all(is_json) {
-        let reason = "The content type must be `application/json`.";
-        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
-    }
-    if !texts(header::CONTENT_ENCODING).all(|coding| coding.eq_ignore_ascii_case("identity")) {
-        let reason = "Compressed bodies are not taken.";
-        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
-    }
-    let mut accepted = texts(header::ACCEPT).peekable();
-    if accepted.peek().is_some() && !accepted.any(accepts_json) {
-        let reason = "Accept `application/json` and `text/event-stream`.";
-        return Err((StatusCode::NOT_ACCEPTABLE, reason));
-    }
-    Ok(())
-}
-
-fn accepts_json(accept: &str) -> bool {
-    accept.split(',').any(|range| {
-        let essence = range.split(';').next().unwrap_or("").trim();
-        ["application/json", "application/*", "*/*"]
-            .into_iter()
-            .any(|taken| essence.eq_ignore_ascii_case(taken))
-    })
 }
 
 /// Tells the browser that a page of an allowed origin may read the response.

@@ -17,14 +17,19 @@ pub(crate) use self::{
         ShowArgs, VerifyArgs, WindowsArgs,
     },
     hub::{
-        HubAuditArgs, HubBackupArgs, HubCommand, HubDiffArgs, HubGcArgs, HubImportArgs,
-        HubInitArgs, HubKeyArgs, HubKeyCommand, HubKeyRetireArgs, HubListArgs, HubMigrateArgs,
+        HubCommand, HubDiffArgs, HubImportArgs, HubListArgs, HubPromoteArgs, HubRollbackArgs,
+        HubStateArgs, HubTarget, HubTokenCommand, HubTokenListArgs, HubTokenNewArgs,
+        HubTokenRevokeArgs, HubVersionsArgs, LoginArgs, PublishArgs,
+    },
+    hub_namespaces::{
         HubNamespaceChangeArgs, HubNamespaceChanges, HubNamespaceCommand, HubNamespaceDistrustArgs,
         HubNamespaceGrantArgs, HubNamespaceListArgs, HubNamespaceNewArgs,
-        HubNamespacePublishersArgs, HubNamespaceTrustArgs, HubPolicyCheckArgs, HubPolicyCommand,
-        HubPolicyExplainArgs, HubPolicyTestArgs, HubPromoteArgs, HubPurgeArgs, HubRestoreArgs,
-        HubRollbackArgs, HubServeArgs, HubStateArgs, HubTarget, HubTokenCommand, HubTokenListArgs,
-        HubTokenNewArgs, HubTokenRevokeArgs, HubVersionsArgs, LoginArgs, PublishArgs,
+        HubNamespacePublishersArgs, HubNamespaceTrustArgs,
+    },
+    hub_operating::{
+        HubAuditArgs, HubBackupArgs, HubGcArgs, HubInitArgs, HubKeyArgs, HubKeyCommand,
+        HubKeyRetireArgs, HubMigrateArgs, HubPolicyCheckArgs, HubPolicyCommand,
+        HubPolicyExplainArgs, HubPolicyTestArgs, HubPurgeArgs, HubRestoreArgs, HubServeArgs,
     },
     hub_review::{
         HubReviewArgs, HubReviewCommand, HubReviewDecideArgs, HubReviewListArgs, HubReviewShowArgs,
@@ -45,6 +50,8 @@ mod bridge;
 mod execution;
 mod host;
 mod hub;
+mod hub_namespaces;
+mod hub_operating;
 mod hub_review;
 mod install;
 mod scan;
