@@ -5,12 +5,13 @@ use std::{collections::HashSet, ops::Range, sync::LazyLock};
 use crate::{
     Encoding, Evidence, RuleSet, ScanReport, SkillFiles, Usage,
     file_kind::FileKind,
-    matching::{evidence_at, finding, shortened},
+    loops,
+    matching::{evidence, evidence_at, finding, shortened},
     pattern::Pattern,
     scanner::{ScannedFile, SkillParts},
     text::{
         fold::{HiddenKind, look_alike},
-        passage::FileRole,
+        passage::{FileRole, PassageKind},
     },
 };
 
@@ -47,6 +48,7 @@ pub(crate) fn apply(
         checks.bytes(index);
         checks.blanks(index);
     }
+    checks.endless_loops();
     checks.byte_code_without_source(skill);
     checks.names();
     checks.packages();
@@ -103,6 +105,20 @@ impl Checks<'_, '_> {
         }
         if let Some(evidence) = bidirectional {
             self.report("hidden/reordered-text", vec![evidence]);
+        }
+    }
+
+    /// Loops of scripts that never end.
+    fn endless_loops(&mut self) {
+        for passage in &self.parts.passages {
+            let Some(language) = passage.language.filter(|_| passage.kind == PassageKind::Script)
+            else {
+                continue;
+            };
+            if let Some(place) = loops::endless(language, &passage.text.text) {
+                let evidence = evidence(self.parts, passage, &place);
+                self.report("weakness/endless-loop", vec![evidence]);
+            }
         }
     }
 

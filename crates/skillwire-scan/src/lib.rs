@@ -26,6 +26,7 @@ mod finding;
 mod flow;
 mod language;
 mod ledger;
+mod loops;
 mod matching;
 mod pattern;
 mod report;

@@ -9,7 +9,7 @@ use crate::{
     Evidence, RuleSet, ScanFinding, ScanReport, ScanRule, Severity, Usage, code,
     flow::Flow,
     pattern::Pattern,
-    rules::{Detector, TextDetector, Window},
+    rules::{Detector, FlowDetector, TextDetector, Window},
     scanner::SkillParts,
     text::passage::{FileRole, Passage, PassageKind},
     usage,
@@ -53,19 +53,20 @@ pub(crate) fn apply(parts: &SkillParts<'_>, rules: &RuleSet, report: &mut ScanRe
 pub(crate) fn add_flows(
     parts: &SkillParts<'_>,
     rules: &RuleSet,
+    asked: &[&ScanRule],
     flows: &[Flow],
     report: &mut ScanReport,
 ) {
     let mut found = Findings::default();
-    for rule in &rules.rules {
-        let Detector::Flow { from, to } = &rule.detector else { continue };
+    for rule in asked {
+        let Detector::Flow(FlowDetector { from, to, claims }) = &rule.detector else { continue };
         for flow in flows {
             let (source, sink) = (&rules.flow.kinds[flow.from], &rules.flow.kinds[flow.to]);
             if !from.contains(&source.name) || !to.contains(&sink.name) {
                 continue;
             }
             let last = flow.steps.len().saturating_sub(1);
-            let evidence: Vec<_> = flow
+            let mut evidence: Vec<_> = flow
                 .steps
                 .iter()
                 .enumerate()
@@ -79,6 +80,7 @@ pub(crate) fn add_flows(
                     evidence
                 })
                 .collect();
+            evidence.extend(claims.iter().filter_map(|claim| claimed(parts, claim)));
             let Some((passage, range)) = flow.steps.last() else { continue };
             let passage = &parts.passages[*passage];
             let around = &passage.text.text;
@@ -94,6 +96,28 @@ pub(crate) fn add_flows(
         }
     }
     report.findings.extend(found.finish());
+}
+
+/// The rules about data that travels which can match this skill.
+pub(crate) fn flow_rules<'a>(parts: &SkillParts<'_>, rules: &'a RuleSet) -> Vec<&'a ScanRule> {
+    let can_match = |rule: &&ScanRule| match &rule.detector {
+        Detector::Flow(flow) => flow.claims.iter().all(|it| claimed(parts, it).is_some()),
+        Detector::Text(_) | Detector::BuiltIn => false,
+    };
+    rules.rules.iter().filter(can_match).collect()
+}
+
+/// Where the frontmatter of the skill says something of the skill.
+fn claimed(parts: &SkillParts<'_>, claim: &Pattern) -> Option<Evidence> {
+    parts.passages.iter().find_map(|passage| {
+        let says = passage.kind == PassageKind::Frontmatter
+            && passage.encodings.is_empty()
+            && parts.files[passage.file].role == FileRole::Instructions;
+        let place = claim.find(&passage.text.text).filter(|_| says)?;
+        let mut evidence = evidence(parts, passage, &place);
+        evidence.step = Some("says of itself".to_owned());
+        Some(evidence)
+    })
 }
 
 struct Matcher<'a> {
@@ -266,7 +290,8 @@ fn judge(
         return rule.severity.raised();
     }
     let aside = matches!(parts.files[passage.file].role, FileRole::Reference | FileRole::Data);
-    if aside && !firm { rule.severity.lowered(1) } else { rule.severity }
+    // No warning excuses a firm match where the reader is told what to do; elsewhere it may be a quotation.
+    if aside && (!firm || passage.warned) { rule.severity.lowered(1) } else { rule.severity }
 }
 
 /// The line of a place, or as much of it as stands near: a line may be the whole file.

@@ -44,9 +44,20 @@ pub(crate) enum Detector {
     /// Texts in a passage.
     Text(Box<TextDetector>),
     /// Data that travels from one of these kinds of sources to one of these kinds of sinks.
-    Flow { from: Vec<String>, to: Vec<String> },
+    Flow(FlowDetector),
     /// A check that is written in Rust.
     BuiltIn,
+}
+
+/// What a rule looks for in the ways that data takes.
+#[derive(Debug, Clone)]
+pub(crate) struct FlowDetector {
+    /// It travels from one of these kinds of sources
+    pub(crate) from: Vec<String>,
+    /// to one of these kinds of sinks,
+    pub(crate) to: Vec<String>,
+    /// and the skill says of itself what these match.
+    pub(crate) claims: Vec<Pattern>,
 }
 
 /// What a rule looks for in text.

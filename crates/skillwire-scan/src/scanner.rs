@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use crate::{
-    RuleSet, ScanReport, SkillFiles, UnseenReason, checks,
+    RuleSet, ScanReport, ScanRule, SkillFiles, UnseenReason, checks,
     file_kind::{self, FileKind},
     finding::Encoding,
-    flow::{self, CodeChunk},
+    flow::{self, CodeChunk, FlowPair},
     language::Language,
     ledger, matching,
+    rules::{Detector, FlowDetector},
     skill::FileContent,
     text::{
         decode::{self, Decoded},
@@ -227,10 +228,24 @@ fn follow(parts: &SkillParts<'_>, rules: &RuleSet, report: &mut ScanReport) {
             CodeChunk { language, code, file, passage, offset: 0 }
         })
         .collect();
-    let flows = flow::follow(&rules.flow, chunks, |passage| {
+    let asked = matching::flow_rules(parts, rules);
+    let pairs = pairs(&asked, rules);
+    let flows = flow::follow(&rules.flow, &pairs, chunks, |passage| {
         let file = &parts.files[parts.passages[passage].file];
         let bytes = Some(file.bytes.len() as u64);
         report.coverage.miss(file.path, bytes, UnseenReason::NotParsed);
     });
-    matching::add_flows(parts, rules, &flows, report);
+    matching::add_flows(parts, rules, &asked, &flows, report);
+}
+
+/// The kinds of sources and sinks that rules ask about.
+fn pairs(asked: &[&ScanRule], rules: &RuleSet) -> Vec<FlowPair> {
+    let mut pairs = Vec::new();
+    for rule in asked {
+        let Detector::Flow(FlowDetector { from, to, .. }) = &rule.detector else { continue };
+        for from in rules.flow.named(from) {
+            pairs.extend(rules.flow.named(to).map(|to| FlowPair { from, to }));
+        }
+    }
+    pairs
 }

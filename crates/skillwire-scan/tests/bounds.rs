@@ -81,6 +81,12 @@ const HARD: &[&str] = &[
     "pip install a ",
     "<system>",
     "send ",
+    "while True:\n",
+    "while True:\n a()\n",
+    "def f(a):\n eval(a)\n",
+    "def f(a):\n b=a\n",
+    "os.path.join(a, b)\n",
+    "retry forever until ",
     "read ~/.ssh ",
 ];
 

@@ -35,6 +35,8 @@ pub(super) struct Facts {
 #[derive(Debug)]
 pub(super) struct Binding {
     pub(super) name: String,
+    /// Whether the name gets a named member of the value, and not all of it: `const { A } = value`.
+    pub(super) member: bool,
     pub(super) value: Range<usize>,
 }
 
@@ -42,6 +44,10 @@ pub(super) struct Binding {
 pub(super) struct Function {
     pub(super) name: String,
     pub(super) parameters: Vec<String>,
+    /// Where the parameters stand.
+    pub(super) given: Range<usize>,
+    /// The whole function.
+    pub(super) body: Range<usize>,
 }
 
 #[derive(Debug)]
@@ -230,8 +236,9 @@ fn takes_member(after: &str) -> bool {
 /// Gives every name of the left side the value of the right side.
 fn bind(facts: &mut Facts, left: Option<Node<'_>>, right: Option<Node<'_>>, code: &str) {
     let (Some(left), Some(right)) = (left, right) else { return };
+    let member = left.kind() == "object_pattern" && !slice(code, left).contains("...");
     for name in targets(left, code) {
-        facts.bindings.push(Binding { name, value: right.byte_range() });
+        facts.bindings.push(Binding { name, member, value: right.byte_range() });
     }
 }
 
@@ -266,7 +273,11 @@ fn bind_pair(facts: &mut Facts, node: Node<'_>, code: &str) {
     };
     let name = slice(code, key).trim_matches(|c| matches!(c, '"' | '\'')).to_owned();
     if !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_') {
-        facts.bindings.push(Binding { name: format!("member:{name}"), value: value.byte_range() });
+        facts.bindings.push(Binding {
+            name: format!("member:{name}"),
+            member: false,
+            value: value.byte_range(),
+        });
     }
 }
 
@@ -279,7 +290,7 @@ fn read_names(facts: &mut Facts, command: Node<'_>, code: &str) {
             let words = slice(code, command).split_whitespace().skip(1);
             for name in words.filter(|word| !word.starts_with('-')).take(4) {
                 let value = node.start_byte()..command.start_byte();
-                facts.bindings.push(Binding { name: name.to_owned(), value });
+                facts.bindings.push(Binding { name: name.to_owned(), member: false, value });
             }
             return;
         }
@@ -294,7 +305,7 @@ fn redirect(facts: &mut Facts, node: Node<'_>, code: &str) {
     for redirect in node.children_by_field_name("redirect", &mut walk) {
         let Some(target) = redirect.child_by_field_name("destination") else { continue };
         if let Some(name) = path_name(slice(code, target)) {
-            facts.bindings.push(Binding { name, value: body.byte_range() });
+            facts.bindings.push(Binding { name, member: false, value: body.byte_range() });
         }
     }
 }
@@ -302,6 +313,7 @@ fn redirect(facts: &mut Facts, node: Node<'_>, code: &str) {
 fn function(facts: &mut Facts, node: Node<'_>, name: &str, code: &str) -> String {
     let parameters =
         node.child_by_field_name("parameters").or_else(|| node.child_by_field_name("parameter"));
+    let given = parameters.map_or(node.byte_range(), |parameters| parameters.byte_range());
     let names = parameters.map_or("", |parameters| slice(code, parameters));
     let names = names.trim_matches(|c| matches!(c, '(' | ')')).split(',');
     let name_of = |written: &str| {
@@ -311,7 +323,8 @@ fn function(facts: &mut Facts, node: Node<'_>, name: &str, code: &str) -> String
     };
     let parameters =
         names.map(name_of).filter(|name| !matches!(name.as_str(), "" | "self" | "cls" | "this"));
-    let function = Function { name: name.to_owned(), parameters: parameters.take(20).collect() };
+    let (name_of_it, parameters) = (name.to_owned(), parameters.take(20).collect());
+    let function = Function { name: name_of_it, parameters, given, body: node.byte_range() };
     facts.functions.push(function);
     name.to_owned()
 }

@@ -2,6 +2,7 @@
 
 mod embedded;
 mod facts;
+mod parameters;
 mod taint;
 
 use serde::Deserialize;
@@ -23,6 +24,15 @@ pub(crate) struct FlowSource {
     /// whole is worth stealing; the address of a service from it is not.
     #[serde(default)]
     whole: bool,
+    /// For sources: whether it is what functions get from callers that the skill does not have.
+    #[serde(default)]
+    parameters: bool,
+    /// For sinks of parameters: texts that the function must have.
+    #[serde(default)]
+    with: Vec<String>,
+    /// For sinks of parameters: texts that the function must not have, such as a check.
+    #[serde(default)]
+    unless: Vec<String>,
     #[serde(default)]
     shell: Vec<String>,
     #[serde(default)]
@@ -46,7 +56,25 @@ pub(crate) struct FlowKind {
     pub(crate) step: String,
     pub(crate) whole: bool,
     pub(crate) is_sink: bool,
+    parameters: bool,
+    with: Vec<Pattern>,
+    unless: Vec<Pattern>,
     patterns: [Vec<String>; 4],
+}
+
+impl FlowKind {
+    /// Tells whether a parameter that reaches this sink in a function matters.
+    fn judges(&self, function: &str) -> bool {
+        self.with.iter().all(|it| it.is_match(function))
+            && !self.unless.iter().any(|it| it.is_match(function))
+    }
+}
+
+/// A kind of source and a kind of sink that a rule asks about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FlowPair {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
 }
 
 /// The patterns of one language.
@@ -76,6 +104,10 @@ impl KindPatterns {
     }
 }
 
+fn compiled(patterns: &[String]) -> Result<Vec<Pattern>, String> {
+    patterns.iter().map(|pattern| Pattern::new(pattern)).collect()
+}
+
 /// The most places of one pattern in one piece of code.
 const MOST_PLACES: usize = 200;
 
@@ -97,19 +129,41 @@ impl FlowKinds {
     ) -> Result<(), String> {
         let sources = sources.into_iter().map(|kind| (kind, false));
         for (kind, is_sink) in sources.chain(sinks.into_iter().map(|kind| (kind, true))) {
-            let FlowSource { kind: name, step, whole, shell, python, javascript, powershell } =
-                kind;
+            let FlowSource { kind: name, step, whole, parameters, .. } = kind;
+            let FlowSource { with, unless, shell, python, javascript, powershell, .. } = kind;
+            let (with, unless) = (compiled(&with)?, compiled(&unless)?);
             let patterns = [shell, python, javascript, powershell];
             for pattern in patterns.iter().flatten() {
                 Pattern::new(pattern)?;
             }
-            self.kinds.push(FlowKind { name, step, whole, is_sink, patterns });
+            self.kinds.push(FlowKind {
+                name,
+                step,
+                whole,
+                is_sink,
+                parameters,
+                with,
+                unless,
+                patterns,
+            });
         }
         Ok(())
     }
 
     pub(crate) fn knows(&self, kind: &str) -> bool {
         self.kinds.iter().any(|known| known.name == kind)
+    }
+
+    /// The indices of the kinds with these names.
+    pub(crate) fn named<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = usize> + 'a {
+        let all = self.kinds.iter().enumerate();
+        all.filter(|(_, kind)| names.contains(&kind.name)).map(|(index, _)| index)
+    }
+
+    /// The kind of parameters from which a sink is asked about.
+    fn from_parameters(&self, pairs: &[FlowPair], to: usize) -> Option<usize> {
+        let mut from = pairs.iter().filter(|pair| pair.to == to).map(|pair| pair.from);
+        from.find(|from| self.kinds[*from].parameters)
     }
 
     /// Compiles the patterns of all kinds, once all are there.

@@ -3,8 +3,9 @@
 use std::{cell::Cell, collections::HashMap, ops::Range};
 
 use super::{
-    FlowKinds, embedded,
+    FlowKinds, FlowPair, embedded,
     facts::{self, Facts},
+    parameters,
 };
 use crate::{code, language::Language};
 
@@ -63,11 +64,11 @@ pub(crate) struct Flow {
 }
 
 /// What is found in one piece of code.
-struct Parsed<'a> {
-    chunk: CodeChunk<'a>,
-    facts: Facts,
+pub(super) struct Parsed<'a> {
+    pub(super) chunk: CodeChunk<'a>,
+    pub(super) facts: Facts,
     sources: Vec<(usize, Range<usize>)>,
-    sinks: Vec<(usize, Range<usize>)>,
+    pub(super) sinks: Vec<(usize, Range<usize>)>,
 }
 
 /// Data of a source that something holds.
@@ -88,9 +89,10 @@ enum Holder {
     File(String),
 }
 
-/// Follows data; `unparsed` is told the passages of code that no parser could read.
+/// Follows data between the kinds that rules ask about; `unparsed` is told the passages of code that no parser could read.
 pub(crate) fn follow(
     kinds: &FlowKinds,
+    pairs: &[FlowPair],
     chunks: Vec<CodeChunk<'_>>,
     mut unparsed: impl FnMut(usize),
 ) -> Vec<Flow> {
@@ -106,13 +108,30 @@ pub(crate) fn follow(
         all.push(chunk);
     }
     all.truncate(MOST_CHUNKS);
-    let sources: Vec<_> = all.iter().map(|it| kinds.sources(it.language).find(it.code)).collect();
-    let sinks: Vec<_> = all.iter().map(|it| kinds.sinks(it.language).find(it.code)).collect();
-    if sources.iter().all(Vec::is_empty) || sinks.iter().all(Vec::is_empty) {
+    let mut sources: Vec<_> =
+        all.iter().map(|it| kinds.sources(it.language).find(it.code)).collect();
+    let mut sinks: Vec<_> = all.iter().map(|it| kinds.sinks(it.language).find(it.code)).collect();
+    // What no rule asks about would only be followed for nothing.
+    let asked = |kinds: &[FlowPair], kind| kinds.iter().any(|it| it.from == kind || it.to == kind);
+    for places in sources.iter_mut().chain(&mut sinks) {
+        places.retain(|(kind, _)| asked(pairs, *kind));
+    }
+    let has = |of: &[Vec<(usize, Range<usize>)>], kind| {
+        of.iter().flatten().any(|(found, _)| *found == kind)
+    };
+    let travels = pairs.iter().any(|pair| has(&sources, pair.from) && has(&sinks, pair.to));
+    let takes_parameters = |sinks: &[(usize, Range<usize>)]| {
+        sinks.iter().any(|(to, _)| kinds.from_parameters(pairs, *to).is_some())
+    };
+    if !travels && !sinks.iter().any(|sinks| takes_parameters(sinks)) {
         return Vec::new();
     }
+    let all_code: Vec<_> = all.iter().map(|chunk| chunk.code).collect();
     let mut parsed = Vec::new();
     for ((chunk, mut sources), mut sinks) in all.into_iter().zip(sources).zip(sinks) {
+        if !travels && !takes_parameters(&sinks) {
+            continue;
+        }
         let Some(tree) = code::parse(chunk.language, chunk.code) else {
             unparsed(chunk.passage);
             continue;
@@ -126,10 +145,15 @@ pub(crate) fn follow(
         });
         parsed.push(Parsed { chunk, facts, sources, sinks });
     }
+    let mut flows = parameters::follow(kinds, pairs, &all_code, &parsed);
+    if !travels {
+        return flows;
+    }
     let visible = (0..parsed.len()).map(|index| visible_from(&parsed, index)).collect();
     let looks = Cell::new(MOST_LOOKS);
-    let flows =
-        Follower { kinds, parsed: &parsed, visible, looks: &looks, held: HashMap::new() }.run();
+    let follower =
+        Follower { kinds, parsed: &parsed, visible, looks: &looks, held: HashMap::new() };
+    flows.extend(follower.run());
     if looks.get() == 0 {
         for it in &parsed {
             unparsed(it.chunk.passage);
@@ -206,7 +230,8 @@ impl Follower<'_> {
     fn round(&mut self, index: usize) {
         let parsed = &self.parsed[index];
         for binding in &parsed.facts.bindings {
-            let taints = self.tainted(index, &binding.value, None);
+            let mut taints = self.tainted(index, &binding.value, None);
+            taints.retain(|taint| !(binding.member && self.kinds.kinds[taint.kind].whole));
             let holder = match binding.name.strip_prefix("file:") {
                 Some(path) => Holder::File(path.to_owned()),
                 None => Holder::Name(index, binding.name.clone()),
@@ -369,8 +394,13 @@ impl Follower<'_> {
 }
 
 impl Parsed<'_> {
+    /// The code in a range.
+    pub(super) fn text(&self, range: &Range<usize>) -> &str {
+        self.chunk.code.get(range.clone()).unwrap_or_default()
+    }
+
     /// The uses of names in a range.
-    fn uses(&self, range: &Range<usize>) -> impl Iterator<Item = &facts::NameUse> {
+    pub(super) fn uses(&self, range: &Range<usize>) -> impl Iterator<Item = &facts::NameUse> {
         let uses = &self.facts.uses;
         let from = uses.partition_point(|it| it.at < range.start);
         let to = uses.partition_point(|it| it.at < range.end);
@@ -385,7 +415,7 @@ impl Parsed<'_> {
     }
 
     /// What the command or call at a place reaches over: for a command, the pipeline that feeds it.
-    fn reach(&self, place: &Range<usize>) -> Range<usize> {
+    pub(super) fn reach(&self, place: &Range<usize>) -> Range<usize> {
         let around = self
             .facts
             .spans
@@ -409,7 +439,7 @@ fn line_around(code: &str, place: &Range<usize>) -> Range<usize> {
 
 impl CodeChunk<'_> {
     /// A place of the code as a place of the passage's text.
-    fn shifted(&self, range: &Range<usize>) -> Range<usize> {
+    pub(super) fn shifted(&self, range: &Range<usize>) -> Range<usize> {
         range.start + self.offset..range.end + self.offset
     }
 }

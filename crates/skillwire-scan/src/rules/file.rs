@@ -7,7 +7,7 @@ use serde::Deserialize;
 use skillwire_core::Digest;
 
 use super::{
-    Detector, KnownNames, RuleSet, ScanRule, TextDetector, Window,
+    Detector, FlowDetector, KnownNames, RuleSet, ScanRule, TextDetector, Window,
     examples::{ExampleSkill, RuleExamples},
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The files of the rules that come with the program.
-pub(super) const BUILT_IN: [(&str, &str); 11] = [
+pub(super) const BUILT_IN: [(&str, &str); 12] = [
     ("remote-code.toml", include_str!("../../rules/remote-code.toml")),
     ("exfiltration.toml", include_str!("../../rules/exfiltration.toml")),
     ("hidden.toml", include_str!("../../rules/hidden.toml")),
@@ -29,6 +29,7 @@ pub(super) const BUILT_IN: [(&str, &str); 11] = [
     ("names.toml", include_str!("../../rules/names.toml")),
     ("frontmatter.toml", include_str!("../../rules/frontmatter.toml")),
     ("injection.toml", include_str!("../../rules/injection.toml")),
+    ("weakness.toml", include_str!("../../rules/weakness.toml")),
     ("flow.toml", include_str!("../../rules/flow.toml")),
 ];
 
@@ -100,6 +101,9 @@ struct RuleEntry {
 struct FlowEntry {
     from: Vec<String>,
     to: Vec<String>,
+    /// What the frontmatter of the skill must say.
+    #[serde(default)]
+    claims: Vec<String>,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -176,8 +180,9 @@ impl ParsedRules {
         let Self { mut rules, needed_by, mut flow, names, .. } = self;
         // Kinds may stand in a later file than the rules that name them.
         for rule in &mut rules {
-            let Detector::Flow { from, to } = &rule.detector else { continue };
-            let unknown = from.iter().chain(to).find(|kind| !flow.knows(kind));
+            let Detector::Flow(flow_of_rule) = &rule.detector else { continue };
+            let named = flow_of_rule.from.iter().chain(&flow_of_rule.to);
+            let unknown = named.into_iter().find(|kind| !flow.knows(kind));
             if let Some(kind) = unknown {
                 return Err(InvalidRules {
                     file: rule.family.clone(),
@@ -213,8 +218,8 @@ impl RuleEntry {
         }
         let detector = if self.built_in {
             Detector::BuiltIn
-        } else if let Some(FlowEntry { from, to }) = self.flow {
-            Detector::Flow { from, to }
+        } else if let Some(FlowEntry { from, to, claims }) = self.flow {
+            Detector::Flow(FlowDetector { from, to, claims: patterns(&claims)? })
         } else {
             Detector::Text(Box::new(TextDetector {
                 any: patterns(&self.any)?,
