@@ -113,7 +113,7 @@ fn claimed(parts: &SkillParts<'_>, claim: &Pattern) -> Option<Evidence> {
         let says = passage.kind == PassageKind::Frontmatter
             && passage.encodings.is_empty()
             && parts.files[passage.file].role == FileRole::Instructions;
-        let place = claim.find(&passage.text.text).filter(|_| says)?;
+        let place = says.then(|| claim.find(&passage.text.text)).flatten()?;
         let mut evidence = evidence(parts, passage, &place);
         evidence.step = Some("says of itself".to_owned());
         Some(evidence)

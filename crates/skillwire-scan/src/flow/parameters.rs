@@ -1,4 +1,4 @@
-//! Follows what a function gets from callers that the skill does not have: from whoever imports it.
+//! Follows what a function gets from callers that the skill does not have: a model, or code that imports it.
 
 use std::{collections::HashSet, ops::Range};
 
