@@ -1,13 +1,16 @@
 //! Loops that never end and never wait.
 
-use std::{collections::HashMap, ops::Range};
+use std::{cell::Cell, collections::HashMap, ops::Range};
 
 use tree_sitter::{Node, Tree};
 
 use crate::{code, code::slice, language::Language};
 
 /// The most nodes of one piece of code that are looked at.
-const MOST_NODES: usize = 40_000;
+const MOST_NODES: usize = 200_000;
+
+/// The most nodes that are looked at to tell what loops do. One function may be called ten thousand times.
+const MOST_LOOKS: usize = 400_000;
 
 /// The most loops of one piece of code that are looked into.
 const MOST_LOOPS: usize = 20;
@@ -46,7 +49,8 @@ pub(crate) fn endless(language: Language, text: &str) -> Option<Range<usize>> {
     }
     let tree = code::parse(language, text)?;
     let (loops, functions) = collect(&tree, text);
-    let computes = |node| only_computes(node, text, &functions, 0);
+    let left = Cell::new(MOST_LOOKS);
+    let computes = |node| only_computes(node, text, &functions, 0, &left);
     let found = loops.into_iter().find(|body| computes(*body))?;
     let whole = found.parent().unwrap_or(found);
     Some(whole.start_byte()..found.start_byte().max(whole.start_byte() + 1))
@@ -66,7 +70,8 @@ fn collect<'a>(tree: &'a Tree, text: &'a str) -> (Vec<Node<'a>>, HashMap<&'a str
                 }
             }
             "for_statement" if loops.len() < MOST_LOOPS => {
-                let head = slice(text, node).split('{').next().unwrap_or_default();
+                let end = field("body").map_or(node.start_byte(), |body| body.start_byte());
+                let head = text.get(node.start_byte()..end).unwrap_or_default();
                 if head.split_whitespace().collect::<String>() == "for(;;)" {
                     loops.extend(field("body"));
                 }
@@ -88,8 +93,13 @@ fn only_computes<'a>(
     text: &'a str,
     functions: &HashMap<&'a str, Node<'a>>,
     depth: usize,
+    left: &Cell<usize>,
 ) -> bool {
-    nodes(body).all(|node| match node.kind() {
+    let within = || {
+        left.set(left.get().saturating_sub(1));
+        left.get() > 0
+    };
+    nodes(body).take_while(|_| within()).all(|node| match node.kind() {
         "return_statement" => depth > 0,
         kind if ENDS.contains(&kind) || kind == "ERROR" => false,
         "call" | "call_expression" | "new_expression" => {
@@ -101,10 +111,10 @@ fn only_computes<'a>(
                     && name == callee
                     && functions
                         .get(name)
-                        .is_some_and(|body| only_computes(*body, text, functions, depth + 1)))
+                        .is_some_and(|body| only_computes(*body, text, functions, depth + 1, left)))
         }
         _ => true,
-    })
+    }) && left.get() > 0
 }
 
 /// Every named node of a tree; of a tree with too many, the first.

@@ -86,6 +86,7 @@ const HARD: &[&str] = &[
     "def f(a):\n eval(a)\n",
     "def f(a):\n b=a\n",
     "os.path.join(a, b)\n",
+    "for(;;)",
     "retry forever until ",
     "read ~/.ssh ",
 ];

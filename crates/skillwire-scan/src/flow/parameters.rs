@@ -1,6 +1,9 @@
 //! Follows what a function gets from callers that the skill does not have: a model, or code that imports it.
 
-use std::{collections::HashSet, ops::Range};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    ops::Range,
+};
 
 use super::{
     FlowKinds, FlowPair,
@@ -14,37 +17,53 @@ const ROUNDS: usize = 3;
 /// The most uses of names that are looked at in one skill.
 const MOST_LOOKS: usize = 200_000;
 
-/// Every way from a parameter to a sink in the same function. Names are followed inside of the function
-/// alone: another one may use the same name for something else.
+/// The most bytes of functions of one skill in which checks are looked for. Functions stand in each other.
+const MOST_JUDGED: usize = 1 << 20;
+
+/// What may still be looked at in a skill.
+struct Budget {
+    looks: usize,
+    judged: usize,
+}
+
+/// Every way from a parameter to a sink in the same function, and whether all code was looked at.
+///
+/// Names are followed inside of the function alone: another one may use the same name for something else.
 pub(super) fn follow(
     kinds: &FlowKinds,
     pairs: &[FlowPair],
     all_code: &[&str],
     parsed: &[Parsed<'_>],
-) -> Vec<Flow> {
-    let mut looks = MOST_LOOKS;
+) -> (Vec<Flow>, bool) {
+    let mut budget = Budget { looks: MOST_LOOKS, judged: MOST_JUDGED };
+    let mut called: HashMap<&str, bool> = HashMap::new();
     let mut flows = Vec::new();
     for it in parsed {
-        for function in &it.facts.functions {
-            let sinks: Vec<_> = it
-                .sinks
-                .iter()
-                .filter(|(_, place)| function.body.contains(&place.start))
-                .filter_map(|(to, place)| Some((kinds.from_parameters(pairs, *to)?, *to, place)))
-                .filter(|(_, to, _)| kinds.kinds[*to].judges(it.text(&function.body)))
-                .collect();
-            if sinks.is_empty()
-                || function.parameters.is_empty()
-                || all_code.iter().any(|code| is_called(code, &function.name))
-            {
+        for (function, sinks) in sinks_of_functions(kinds, pairs, it) {
+            let name = function.name.as_str();
+            let calls = |code: &&str| is_called(code, name);
+            if *called.entry(name).or_insert_with(|| all_code.iter().any(calls)) {
                 continue;
             }
-            let names = given_names(it, function, &mut looks);
+            let names = given_names(it, function, &mut budget.looks);
+            let mut judged: HashMap<usize, bool> = HashMap::new();
             for (from, to, place) in sinks {
                 let reach = it.reach(place);
                 // A sink's own text may be its argument, so the names stand anywhere in its reach.
-                let is_given = it.uses(&reach).any(|used| names.contains(used.name.as_str()));
-                if is_given {
+                let is_given = it
+                    .uses(&reach)
+                    .take(budget.looks)
+                    .inspect(|_| budget.looks -= 1)
+                    .any(|used| names.contains(used.name.as_str()));
+                if !is_given {
+                    continue;
+                }
+                let unchecked = *judged.entry(to).or_insert_with(|| {
+                    let within = function.body.len() <= budget.judged;
+                    budget.judged = budget.judged.saturating_sub(function.body.len());
+                    within && kinds.kinds[to].judges(it.text(&function.body))
+                });
+                if unchecked {
                     let at = |range: &Range<usize>| (it.chunk.passage, it.chunk.shifted(range));
                     let steps = vec![at(&function.given), at(place)];
                     flows.push(Flow { from, to, steps });
@@ -52,7 +71,30 @@ pub(super) fn follow(
             }
         }
     }
-    flows
+    (flows, budget.looks > 0 && budget.judged > 0)
+}
+
+/// A sink of parameters: the kind of the source, its own kind, and its place.
+type ParameterSink<'a> = (usize, usize, &'a Range<usize>);
+
+/// The sinks of parameters, by the innermost function that each stands in.
+fn sinks_of_functions<'a>(
+    kinds: &FlowKinds,
+    pairs: &[FlowPair],
+    parsed: &'a Parsed<'_>,
+) -> Vec<(&'a Function, Vec<ParameterSink<'a>>)> {
+    let functions = &parsed.facts.functions;
+    let mut sinks: BTreeMap<usize, Vec<ParameterSink<'a>>> = BTreeMap::new();
+    for (to, place) in &parsed.sinks {
+        let Some(from) = kinds.from_parameters(pairs, *to) else { continue };
+        let around = functions.iter().enumerate();
+        let around = around.filter(|(_, function)| function.body.contains(&place.start));
+        if let Some((index, _)) = around.min_by_key(|(_, function)| function.body.len()) {
+            sinks.entry(index).or_default().push((from, *to, place));
+        }
+    }
+    let with_parameters = sinks.into_iter().map(|(index, sinks)| (&functions[index], sinks));
+    with_parameters.filter(|(function, _)| !function.parameters.is_empty()).collect()
 }
 
 /// The names that hold what a function was given, or what is made of that.

@@ -145,7 +145,12 @@ pub(crate) fn follow(
         });
         parsed.push(Parsed { chunk, facts, sources, sinks });
     }
-    let mut flows = parameters::follow(kinds, pairs, &all_code, &parsed);
+    let (mut flows, complete) = parameters::follow(kinds, pairs, &all_code, &parsed);
+    if !complete {
+        for it in &parsed {
+            unparsed(it.chunk.passage);
+        }
+    }
     if !travels {
         return flows;
     }
