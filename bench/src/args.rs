@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::{http::bare::Kind, measure::Part};
+use crate::{faulty::Misbehaviour, http::bare::Kind, measure::Part};
 
 /// Measures skillwire against the machine's limit and against other servers.
 #[derive(Debug, Parser)]
@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// Measures a hub, and nothing else.
     #[arg(long, conflicts_with = "only")]
     pub(crate) hub: bool,
+    /// Measures a hub with upstreams and policies, and nothing else.
+    #[arg(long, conflicts_with_all = ["only", "hub"])]
+    pub(crate) gateway: bool,
     /// Does not measure other servers.
     #[arg(long)]
     pub(crate) no_peers: bool,
@@ -53,6 +56,12 @@ pub(crate) enum Helper {
         kind: Kind,
         /// The file of bodies.
         bodies: PathBuf,
+    },
+    /// Serves some skills, and misbehaves from the first line of standard input on.
+    #[command(hide = true)]
+    Faulty {
+        /// What it does wrong.
+        how: Misbehaviour,
     },
     /// Lists a server into a registry and prints the bytes this process holds then.
     #[command(hide = true)]

@@ -26,6 +26,7 @@ use crate::{
 mod args;
 mod broken;
 mod corpus;
+mod faulty;
 mod http;
 mod listed;
 mod measure;
@@ -87,6 +88,12 @@ fn help(helper: Helper) -> Result<()> {
             runtime.shutdown_background();
             served
         }
+        Helper::Faulty { how } => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let served = runtime.block_on(faulty::run(how));
+            runtime.shutdown_background();
+            served
+        }
         Helper::Registry { url, count } => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let resident = runtime.block_on(memory::resident(&url, count))?;
@@ -127,10 +134,11 @@ async fn measure_all(args: &Args) -> Result<Report> {
     };
     bench.report.cores = std::thread::available_parallelism()?.get();
     bench.report.notes = missing;
-    let parts = match (args.hub, args.only.as_slice()) {
-        (true, _) => &[Part::Hub],
-        (false, []) => &Part::ALL[..],
-        (false, only) => only,
+    let parts = match args.only.as_slice() {
+        _ if args.hub => &[Part::Hub],
+        _ if args.gateway => &[Part::Gateway],
+        [] => &Part::ALL[..],
+        only => only,
     };
     for part in parts {
         bench.measure(*part).await;

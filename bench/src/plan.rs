@@ -34,6 +34,17 @@ pub(crate) struct Plan {
     pub(crate) watched: usize,
     /// Reads per second that go on meanwhile.
     pub(crate) background: u32,
+    /// Upstreams of one hub, and how many of them misbehave.
+    pub(crate) upstreams: usize,
+    pub(crate) troubled: usize,
+    /// Classes of callers, and the namespaces that policies tell apart.
+    pub(crate) classes: usize,
+    pub(crate) namespaces: usize,
+    /// Requests in one round of those whose latency is compared.
+    pub(crate) pairs: usize,
+    /// How long reads at a fixed rate last, and how many there are in a second.
+    pub(crate) paced: Duration,
+    pub(crate) paced_rate: u32,
     /// A peer that took longer than this in total is not measured again.
     pub(crate) peer_time: Duration,
 }
@@ -57,6 +68,13 @@ impl Plan {
             publications: 1_000,
             watched: 300,
             background: 2_000,
+            upstreams: 100,
+            troubled: 30,
+            classes: 50,
+            namespaces: 100,
+            pairs: 1_000,
+            paced: Duration::from_secs(10),
+            paced_rate: 400,
             peer_time: Duration::from_secs(12),
         }
     }
@@ -79,6 +97,13 @@ impl Plan {
             publications: 30,
             watched: 10,
             background: 200,
+            upstreams: 20,
+            troubled: 8,
+            classes: 5,
+            namespaces: 10,
+            pairs: 100,
+            paced: Duration::from_secs(2),
+            paced_rate: 100,
             peer_time: Duration::from_secs(5),
         }
     }

@@ -8,7 +8,7 @@ use std::{
 
 use tokio::process::Command;
 
-use crate::http::bare::Kind;
+use crate::{faulty::Misbehaviour, http::bare::Kind};
 
 /// A server that can be started over a folder of skills.
 #[derive(Debug, Clone)]
@@ -116,6 +116,15 @@ pub(crate) fn bare(kind: Kind, bodies: &Path) -> std::io::Result<Command> {
         Kind::Canned => "canned",
     };
     command.arg("bare").arg(kind).arg(bodies);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    command.kill_on_drop(true);
+    Ok(command)
+}
+
+/// The command that runs a server which misbehaves once it is told to.
+pub(crate) fn faulty(how: Misbehaviour) -> std::io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("faulty").arg(how.word());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     command.kill_on_drop(true);
     Ok(command)

@@ -107,6 +107,13 @@ impl HttpServer {
         Ok(self)
     }
 
+    /// Writes a line to the input of a helper.
+    pub(crate) async fn tell(&mut self, line: &str) -> Result<()> {
+        let input = self.child.stdin.as_mut().ok_or_else(gone)?;
+        input.write_all(format!("{line}\n").as_bytes()).await?;
+        Ok(input.flush().await?)
+    }
+
     /// Ends the server process that this value started.
     pub(crate) async fn stop(mut self) -> Result<()> {
         Ok(self.child.kill().await?)

@@ -21,13 +21,18 @@ pub(crate) fn page_params(cursor: Option<&str>) -> Value {
 
 /// A whole HTTP request; each stands alone, so all have the same id.
 pub(crate) fn http_request(method: &str, params: Value) -> Vec<u8> {
-    let name = match params["uri"].as_str() {
-        Some(uri) => format!("Mcp-Name: {uri}\r\n"),
+    http_request_to("/mcp", method, params)
+}
+
+/// The same to another path than `/mcp`.
+pub(crate) fn http_request_to(path: &str, method: &str, params: Value) -> Vec<u8> {
+    let name = match params["uri"].as_str().or_else(|| params["name"].as_str()) {
+        Some(name) => format!("Mcp-Name: {name}\r\n"),
         None => String::new(),
     };
     let body = message(1, method, params);
     format!(
-        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
          Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: {VERSION}\r\n\
          Mcp-Method: {method}\r\n{name}Content-Length: {}\r\n\r\n{body}",
         body.len()

@@ -4,3 +4,4 @@
 pub(crate) mod bare;
 pub(crate) mod client;
 pub(crate) mod load;
+pub(crate) mod paced;

@@ -21,6 +21,7 @@ mod contest;
 mod cost;
 mod dialects;
 mod first_answer;
+mod gateway;
 pub(crate) mod host;
 mod hub;
 mod listing;
@@ -54,6 +55,8 @@ pub(crate) enum Part {
     Scripts,
     /// A hub, on SQLite and on PostgreSQL with S3; only on request, as the binary needs its feature.
     Hub,
+    /// A hub with upstreams and policies; only on request, as the binary needs its features.
+    Gateway,
 }
 
 impl Part {
@@ -100,6 +103,7 @@ impl Bench {
             Part::Upstream => upstream::measure(self).await,
             Part::Scripts => scripts::measure(self),
             Part::Hub => hub::measure(self).await,
+            Part::Gateway => gateway::measure(self).await,
         };
         if let Err(broken) = measured {
             self.report.broken.push(format!("**{part:?} could not be measured:** {broken}"));

@@ -31,7 +31,8 @@ impl Quantity {
         match self {
             Self::Time if value >= 1.0 => format!("{value:.2} s"),
             Self::Time if value >= 0.01 => format!("{:.0} ms", value * 1e3),
-            Self::Time => format!("{:.1} ms", value * 1e3),
+            Self::Time if value >= 0.001 => format!("{:.1} ms", value * 1e3),
+            Self::Time => format!("{:.0} µs", value * 1e6),
             Self::Rate => format!("{value:.0}/s"),
             Self::Memory => format!("{:.0} MiB", value / f64::from(1 << 20)),
             Self::Share => format!("{value:.2}"),

@@ -2,8 +2,8 @@
 
 mod engines;
 mod following;
-mod place;
-mod publishing;
+pub(super) mod place;
+pub(super) mod publishing;
 mod serving;
 mod starting;
 

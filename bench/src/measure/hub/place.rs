@@ -25,36 +25,61 @@ use crate::{
 };
 
 /// The tables of a `hub.toml` for SQLite and a folder.
-pub(super) const EMBEDDED: &str = "[database]\nurl = \"hub.db\"\n\n[blobs]\nurl = \"blobs\"\n";
+pub(in crate::measure) const EMBEDDED: &str =
+    "[database]\nurl = \"hub.db\"\n\n[blobs]\nurl = \"blobs\"\n";
 
 /// The namespace of large hubs.
-pub(super) const NAMESPACE: &str = "bench";
+pub(in crate::measure) const NAMESPACE: &str = "bench";
 
 /// Skills that are published at once while a hub is filled.
 const BATCH: usize = 200;
 
 /// The folder of a hub, and its administrator's token.
-pub(super) struct HubPlace {
-    pub(super) folder: PathBuf,
-    pub(super) token: String,
-    pub(super) skills: usize,
+pub(in crate::measure) struct HubPlace {
+    pub(in crate::measure) folder: PathBuf,
+    pub(in crate::measure) token: String,
+    pub(in crate::measure) skills: usize,
     /// Deletes the folder of a hub that is for one run alone.
     _scratch: Option<TempDir>,
 }
 
 impl HubPlace {
     /// Makes a hub for this run, with that many small skills.
-    pub(super) async fn seeded(bench: &Bench, skills: usize, tables: &str) -> Result<Self> {
+    pub(in crate::measure) async fn seeded(
+        bench: &Bench,
+        skills: usize,
+        tables: &str,
+    ) -> Result<Self> {
+        Self::seeded_in(bench, skills, &[NAMESPACE], tables).await
+    }
+
+    /// The same with its skills in several namespaces.
+    pub(in crate::measure) async fn seeded_in(
+        bench: &Bench,
+        skills: usize,
+        namespaces: &[impl AsRef<str>],
+        tables: &str,
+    ) -> Result<Self> {
         let scratch = bench.new_home()?;
         let folder = scratch.path().join("hub");
         let mut hub = Self::make(bench.skillwire.path(), &folder, tables).await?;
-        hub.fill(skills).await?;
+        hub.fill(skills, namespaces).await?;
         Ok(Self { _scratch: Some(scratch), ..hub })
     }
 
     /// Finds or makes a hub with that many small skills, which later runs use again.
-    pub(super) async fn kept(bench: &Bench, skills: usize) -> Result<Self> {
-        let home = bench.scratch.join(format!("hub-{skills}"));
+    pub(in crate::measure) async fn kept(bench: &Bench, skills: usize) -> Result<Self> {
+        Self::kept_at(bench, &format!("hub-{skills}"), skills, &[NAMESPACE]).await
+    }
+
+    /// The same with its skills in several namespaces, in a folder with this name.
+    pub(in crate::measure) async fn kept_at(
+        bench: &Bench,
+        name: &str,
+        skills: usize,
+        namespaces: &[impl AsRef<str>],
+    ) -> Result<Self> {
+        let home = bench.scratch.join(name);
         let (folder, marker) = (home.join("hub"), home.join("finished"));
         if let Ok(token) = fs::read_to_string(&marker) {
             return Ok(Self { folder, token, skills, _scratch: None });
@@ -63,13 +88,17 @@ impl HubPlace {
             fs::remove_dir_all(&home).map_err(Broken::at(&home))?;
         }
         let mut hub = Self::make(bench.skillwire.path(), &folder, EMBEDDED).await?;
-        hub.fill(skills).await?;
+        hub.fill(skills, namespaces).await?;
         fs::write(&marker, &hub.token).map_err(Broken::at(&marker))?;
         Ok(hub)
     }
 
     /// Makes an empty hub with the program.
-    pub(super) async fn make(program: &Path, folder: &Path, tables: &str) -> Result<Self> {
+    pub(in crate::measure) async fn make(
+        program: &Path,
+        folder: &Path,
+        tables: &str,
+    ) -> Result<Self> {
         #[derive(Deserialize)]
         struct Made {
             token: String,
@@ -92,8 +121,20 @@ impl HubPlace {
         Ok(Self { folder: folder.to_owned(), token, skills: 0, _scratch: None })
     }
 
+    /// The same hub in another folder, so that a second replica has a configuration of its own.
+    pub(in crate::measure) fn beside(&self, folder: &Path) -> Result<Self> {
+        let file = self.folder.join("hub.toml");
+        let text = fs::read_to_string(&file).map_err(Broken::at(&file))?;
+        let at = |name: &str| format!("\"{}\"", self.folder.join(name).display());
+        let text = text.replace("\"hub.db\"", &at("hub.db")).replace("\"blobs\"", &at("blobs"));
+        let copy = folder.join("hub.toml");
+        fs::write(&copy, text).map_err(Broken::at(&copy))?;
+        let (folder, token, skills) = (folder.to_owned(), self.token.clone(), self.skills);
+        Ok(Self { folder, token, skills, _scratch: None })
+    }
+
     /// The command that serves it.
-    pub(super) fn command(&self, program: &Path) -> Command {
+    pub(in crate::measure) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.args(["hub", "serve"]).arg(&self.folder).args(["--listen", "127.0.0.1:0"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -101,21 +142,21 @@ impl HubPlace {
         command
     }
 
-    pub(super) async fn serve(&self, bench: &Bench) -> Result<HttpServer> {
+    pub(in crate::measure) async fn serve(&self, bench: &Bench) -> Result<HttpServer> {
         HttpServer::start(self.command(bench.skillwire.path())).await
     }
 
     /// Publishes skills of 40 KB, of which all but `SKILL.md` is the same everywhere.
-    async fn fill(&mut self, skills: usize) -> Result<()> {
+    async fn fill(&mut self, skills: usize, namespaces: &[impl AsRef<str>]) -> Result<()> {
         let uploads = (0..skills).map(|at| {
-            let name = format!("{NAMESPACE}/skill-{at:06}");
-            upload(&name, small_skill(at))
+            let namespace = namespaces[at % namespaces.len()].as_ref();
+            upload(&format!("{namespace}/skill-{at:06}"), small_skill(at))
         });
-        self.publish(&[NAMESPACE], uploads, skills).await
+        self.publish(namespaces, uploads, skills).await
     }
 
     /// Publishes uploads through the store, many at once.
-    pub(super) async fn publish(
+    pub(in crate::measure) async fn publish(
         &mut self,
         namespaces: &[impl AsRef<str>],
         uploads: impl Iterator<Item = Result<Upload>>,
@@ -140,7 +181,7 @@ impl HubPlace {
     }
 
     /// Where the hub keeps what it knows, read from its `hub.toml`.
-    pub(super) fn store(&self) -> Result<StoreOptions> {
+    pub(in crate::measure) fn store(&self) -> Result<StoreOptions> {
         let file = self.folder.join("hub.toml");
         let text = fs::read_to_string(&file).map_err(Broken::at(&file))?;
         let value = |key: &str| {
@@ -167,7 +208,7 @@ impl HubPlace {
 }
 
 /// A skill of 40 KB in four files. Only its `SKILL.md` is its own, so that many of them are stored quickly.
-pub(super) fn small_skill(at: usize) -> Vec<(String, String)> {
+pub(in crate::measure) fn small_skill(at: usize) -> Vec<(String, String)> {
     let corpus::Skill { files: shared, .. } = corpus::skill(0);
     let name = format!("skill-{at:06}");
     let mut text = format!(
@@ -185,7 +226,7 @@ pub(super) fn small_skill(at: usize) -> Vec<(String, String)> {
 }
 
 /// An upload of some files.
-pub(super) fn upload(skill: &str, files: Vec<(String, String)>) -> Result<Upload> {
+pub(in crate::measure) fn upload(skill: &str, files: Vec<(String, String)>) -> Result<Upload> {
     let files = files.into_iter().map(|(path, content)| {
         RelPath::parse(&path).map(|path| (path, Bytes::from(content))).map_err(broken)
     });
@@ -194,6 +235,6 @@ pub(super) fn upload(skill: &str, files: Vec<(String, String)>) -> Result<Upload
 }
 
 /// An error of the hub as a sentence.
-pub(super) fn broken(error: impl std::fmt::Display) -> Broken {
+pub(in crate::measure) fn broken(error: impl std::fmt::Display) -> Broken {
     Broken::new(error.to_string())
 }

@@ -34,7 +34,7 @@ pub(super) const SQLITE: Engine = Engine { name: "SQLite and a folder", most: 0.
 pub(super) const POSTGRES: Engine = Engine { name: "PostgreSQL and S3", most: 0.15 };
 
 /// A large hub may take this many times as long as a small one.
-const FLAT: f64 = 1.25;
+pub(in crate::measure) const FLAT: f64 = 1.25;
 
 /// What some publications took, in seconds.
 #[derive(Debug, Clone, Copy)]
@@ -114,6 +114,16 @@ pub(super) fn publication(
     files: Vec<(String, String)>,
     token: &str,
 ) -> Result<Vec<u8>> {
+    publication_in(NAMESPACE, number, files, token)
+}
+
+/// The same in another namespace.
+pub(in crate::measure) fn publication_in(
+    namespace: &str,
+    number: usize,
+    files: Vec<(String, String)>,
+    token: &str,
+) -> Result<Vec<u8>> {
     // Each file is its own, so that all of them are written.
     let files = files.into_iter().map(|(path, mut content)| {
         if path != "SKILL.md" {
@@ -124,7 +134,7 @@ pub(super) fn publication(
     let files = files.collect::<Result<Vec<_>>>()?;
     let archive = pack(ArchiveFormat::TarGz, files.iter().map(|(path, it)| (path, it.as_bytes())));
     let archive = archive.map_err(broken)?;
-    let path = format!("/api/v1/skills/{NAMESPACE}/skill-{number:06}/versions");
+    let path = format!("/api/v1/skills/{namespace}/skill-{number:06}/versions");
     let request = wire::api_request("POST", &path, "application/gzip", &archive);
     Ok(wire::authorized(&request, token))
 }
