@@ -31,6 +31,8 @@ pub(crate) struct Corpus {
     pub(crate) folder: PathBuf,
     /// How many skills it holds.
     pub(crate) count: usize,
+    /// The number of its first skill.
+    first: usize,
 }
 
 /// Whether the skills of a corpus have flaws.
@@ -58,8 +60,18 @@ impl Corpus {
             Kind::Sound => scratch.join(format!("corpus-{count}")),
             Kind::Flawed => scratch.join(format!("flawed-{count}")),
         };
+        Self::in_home(&home, 0, count, kind)
+    }
+
+    /// Finds or writes one of several corpora of which none has a skill of another.
+    pub(crate) fn part(scratch: &Path, part: usize, count: usize) -> Result<Self> {
+        let home = scratch.join(format!("part-{part}-of-{count}"));
+        Self::in_home(&home, part * count, count, Kind::Sound)
+    }
+
+    fn in_home(home: &Path, first: usize, count: usize, kind: Kind) -> Result<Self> {
         let (folder, marker) = (home.join("skills"), home.join("finished"));
-        let corpus = Self { folder, count };
+        let corpus = Self { folder, count, first };
         let expected = format!("format {FORMAT}, seed {SEED}, {count} skills\n");
         if fs::read_to_string(&marker).is_ok_and(|found| found == expected) {
             return Ok(corpus);
@@ -70,7 +82,7 @@ impl Corpus {
                 home.display()
             )));
         }
-        for at in 0..count {
+        for at in first..first + count {
             let mut skill = skill(at);
             if kind == Kind::Flawed {
                 flaws::spoil(&mut skill, at);
@@ -83,7 +95,7 @@ impl Corpus {
 
     /// The URIs of all files, without looking at the disk.
     pub(crate) fn file_uris(&self) -> impl Iterator<Item = String> {
-        (0..self.count).flat_map(|at| {
+        (self.first..self.first + self.count).flat_map(|at| {
             let (path, files, _) = layout(at);
             std::iter::once("SKILL.md".to_owned())
                 .chain(files)

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     broken::{Broken, Result},
+    corpus::Corpus,
     proc,
     report::{Check, Quantity, Row},
     server::HttpServer,
@@ -19,15 +20,20 @@ const SERVERS: usize = 10;
 const MOST_BYTES: f64 = 128.0 * 1_048_576.0;
 
 pub(super) async fn measure(bench: &mut Bench) -> Result<()> {
-    let corpus = bench.corpus(bench.plan.medium)?;
-    let home = bench.new_home()?;
-    // One process can stand for many servers, since clients cannot tell.
-    let server = HttpServer::start(bench.skillwire.over_http(&corpus.folder, home.path())).await?;
-    let upstreams: Vec<Upstream> = (0..SERVERS)
-        .map(|at| Upstream::passed_on(format!("server-{at}"), &server, corpus.count))
-        .collect();
+    let each = bench.plan.medium;
+    let (mut servers, mut upstreams, mut homes) = (Vec::new(), Vec::new(), Vec::new());
+    for at in 0..SERVERS {
+        // Each has skills of its own: the hub would otherwise keep a finding for each name that they share.
+        let corpus = Corpus::part(&bench.scratch, at, each)?;
+        let home = bench.new_home()?;
+        let serve = bench.skillwire.over_http(&corpus.folder, home.path());
+        let server = HttpServer::start(serve).await?;
+        upstreams.push(Upstream::passed_on(format!("server-{at}"), &server, each));
+        servers.push(server);
+        homes.push(home);
+    }
     let hub = GatewayHub::make(bench, &upstreams).await?;
-    let behind = format!("{SERVERS} upstreams of {} skills behind a hub", corpus.count);
+    let behind = format!("{SERVERS} upstreams of {each} skills behind a hub");
     let (mut times, mut resident, mut peaks) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..bench.plan.long_rounds {
         progress(&behind);
@@ -36,7 +42,7 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<()> {
         times.push(start.elapsed().as_secs_f64());
         let gateway = gateway.settled().await?;
         let count = listed(gateway.target, "/mcp", &hub.token).await?;
-        if count != SERVERS * corpus.count {
+        if count != SERVERS * each {
             return Err(Broken::new(format!("{count} skills are listed.")));
         }
         let memory = proc::memory(gateway.target.pid)?;
@@ -44,7 +50,9 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<()> {
         peaks.push(memory.peak);
         gateway.stop().await?;
     }
-    server.stop().await?;
+    for server in servers {
+        server.stop().await?;
+    }
     bench.report.rows.push(Row::new(
         format!("{behind}: start until all are listed"),
         Quantity::Time,
