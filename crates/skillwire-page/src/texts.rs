@@ -25,7 +25,8 @@ pub(crate) const NOT_FOUND: &str = "Not found";
 pub(crate) const REFUSED: &str = "That is not possible";
 pub(crate) const LIVE_NEWS: &str = "Something changed since you opened this page.";
 pub(crate) const LIVE_SHOW: &str = "Show it";
-pub(crate) const LIVE_LOST: &str = "The page lost its connection. What you see may be old.";
+pub(crate) const LIVE_LOST: &str =
+    "The page lost its connection, so what you see may be old. It tries again by itself.";
 pub(crate) const COPY: &str = "Copy";
 pub(crate) const COPIED: &str = "Copied";
 pub(crate) const SEARCH: &str = "Search";
@@ -128,6 +129,9 @@ pub(crate) const SAME_LINES: &str =
 pub(crate) const QUEUE_EMPTY: &str = "Nothing waits for you. A skill appears here when a server lists it for the first time, or changes it after you approved it.";
 pub(crate) const DECIDE: &str = "Decide";
 pub(crate) const SELECT: &str = "Select";
+pub(crate) const SELECT_ALL: &str = "Select all on this page";
+/// The number takes the place of `{}`.
+pub(crate) const SELECTED: &str = "{} selected";
 pub(crate) const WITH_SELECTED: &str = "With the selected skills";
 pub(crate) const REVIEW_SELECTED: &str = "Approve selected…";
 pub(crate) const BATCH_TITLE: &str = "Check before you decide";
@@ -218,12 +222,13 @@ pub(crate) fn key(answer: AnswerKind) -> &'static str {
 }
 
 /// The keys of the review.
-pub(crate) const KEY_HELP: [(&str, &str); 7] = [
+pub(crate) const KEY_HELP: [(&str, &str); 8] = [
     ("a", "allow until it changes, or approve"),
     ("o", "allow once"),
     ("d", "decline, or reject"),
     ("j", "next skill"),
     ("k", "back to the queue"),
+    ("x", "select, in the queue"),
     ("u", "undo the last decision"),
     ("/", "search"),
 ];

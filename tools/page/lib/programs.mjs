@@ -3,6 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { BridgeClient } from "./client.mjs";
 
 const program = process.env.SKILLWIRE;
 if (!program) throw new Error("Set SKILLWIRE to the program; `tools/page/run` does.");
@@ -85,6 +86,13 @@ export class World {
     const { found, child, text } = await this.start(["ui", "--no-open", ...more], /(http:\/\/127\.0\.0\.1:\d+\/sign-in\?secret=\w+)/);
     this.page = child;
     return { url: found[1], origin: new URL(found[1]).origin, child, text };
+  }
+
+  /** Connects a client to a bridge of the user. */
+  async bridge() {
+    const child = spawn(program, ["bridge"], { env: this.env(), cwd: this.work, stdio: ["pipe", "pipe", "ignore"] });
+    this.children.push(child);
+    return new BridgeClient(child).connect();
   }
 
   /** What was logged, newest last. */

@@ -116,7 +116,7 @@ test("the review goes by keyboard alone", async () => {
 
 test("several are decided at once after a summary", async () => {
   await page.goto(`${ui.origin}/review`);
-  for (const box of await page.getByRole("checkbox").all().then((all) => all.slice(0, 3))) await box.check();
+  for (const box of await page.locator("input[name=chosen]").all().then((all) => all.slice(0, 3))) await box.check();
   await page.getByRole("button", { name: "Approve selected" }).click();
   await page.getByRole("heading", { name: "Check before you decide" }).waitFor();
   const approved = () => world.list().skills.filter((row) => row.state === "approved").length;
@@ -137,8 +137,9 @@ test("of several, one that changed meanwhile is left out", async () => {
   write(served, { "filler-51/SKILL.md": skill("filler-51", "Not what was chosen. Use in tests.") });
   await waitFor(() => world.run("show", "acme:filler-51").includes("Not what was chosen"));
   await page.getByRole("button", { name: "Approve selected" }).click();
+  // The summary says so if the page has heard of it by now, and the decision asks the server in any case.
   await page.getByRole("button", { name: /^Allow/ }).click();
-  await page.getByText("Recorded 1 decision; 1 left out").waitFor();
+  await page.getByText(/Recorded 1 decision[.;]/).waitFor();
   assert.deepEqual(names.map((name) => world.state_of(name)), ["approved", "new"]);
 });
 

@@ -19,14 +19,20 @@ before(async () => {
     "house-style/SKILL.md": "---\nname: house-style\ndescription: Our words and tone. Use when writing for customers.\n---\n# Style\n\nShort sentences.\n",
   });
   // The user approved an earlier version, and has read it.
-  world.run("approve", "acme:refunds", "--yes");
+  world.run("approve", "acme:refunds", "--yes", "--exec");
   world.run("approve", "acme:meeting-minutes", "--yes");
+  world.run("approve", "acme:data-cleaning", "--yes", "--exec");
   world.run("load", "acme:refunds");
   for (const file of ["scripts/refund.py", "references/policy.md"]) world.run("show", "acme:refunds", file);
+  // Clients have some of them in context, and scripts ran: one well, one not, one not at all.
+  const client = await world.bridge();
+  for (const name of ["refunds", "meeting-minutes", "data-cleaning"]) await client.call("load_skill", { name: `acme:${name}` });
+  world.attempt("run", "acme:data-cleaning", "scripts/profile.py");
+  world.attempt("run", "acme:data-cleaning", "scripts/none.py");
+  world.attempt("run", "acme:refunds", "scripts/refund.py");
   write(served, changed);
   await waitFor(() => world.state_of("refunds") === "changed");
   world.attempt("load", "acme:release-notes");
-  world.attempt("run", "acme:refunds", "scripts/refund.py");
   world.run("server", "add", "--no-connect", "gone", "http://127.0.0.1:9/mcp");
   ui = await world.ui();
   page = await signIn(ui);
@@ -51,9 +57,12 @@ const views = [
   ["settings", "/settings"],
   ["not-found", "/skill?id=acme:skill://none/SKILL.md"],
 ];
+// A view that is empty proves little.
+const filled = { approvals: 3, context: 3, runs: 3, log: 10, servers: 2, settings: 5 };
 for (const [name, path] of views) {
   test(`${name} can be used by everybody`, async () => {
     await page.goto(ui.origin + path);
+    assert.ok((await page.locator("tbody tr").count()) >= (filled[name] ?? 0), `${name} has rows`);
     await look(page, name);
     // The browser itself reports the status of this one.
     if (name === "not-found") assert.match(page.context().errors.pop(), /404/);
@@ -114,7 +123,7 @@ test("the keyboard alone reaches everything, and shows where it is", async () =>
 test("on a narrow screen nothing is wider than the screen", async () => {
   const phone = await page.context().newPage();
   await phone.setViewportSize({ width: 320, height: 740 });
-  for (const [name, path] of [["catalogue", "/"], ["skill", `/skill?id=${id}`], ["review", `/review?id=${id}`], ["diff", `/diff?id=${id}`], ["log", "/audit"], ["approvals", "/approvals"], ["servers", "/servers"], ["settings", "/settings"], ["connect", "/connect"]]) {
+  for (const [name, path] of [["catalogue", "/"], ["skill", `/skill?id=${id}`], ["review-queue", "/review"], ["review", `/review?id=${id}`], ["diff", `/diff?id=${id}`], ["files", `/skill?id=${id}&view=files`], ["log", "/audit"], ["context", "/context"], ["runs", "/runs"], ["approvals", "/approvals"], ["servers", "/servers"], ["settings", "/settings"], ["connect", "/connect"]]) {
     await phone.goto(ui.origin + path);
     const wide = await phone.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= 320, `${name} is ${wide} wide`);

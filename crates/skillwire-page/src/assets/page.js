@@ -68,6 +68,27 @@
     });
   }
 
+  // The queue says how many skills are selected, and selects all that it shows.
+  const everything = one("input[data-select-all]");
+  if (everything) {
+    const boxes = all("input[name=chosen]");
+    const note = one("[data-selected]");
+    const count = () => {
+      const chosen = boxes.filter((box) => box.checked).length;
+      note.textContent = chosen ? note.dataset.selected.replace("{}", chosen) : "";
+      everything.checked = chosen === boxes.length;
+      everything.indeterminate = chosen > 0 && chosen < boxes.length;
+    };
+    everything.closest("label").hidden = false;
+    everything.addEventListener("change", () => {
+      for (const box of boxes) box.checked = everything.checked;
+      count();
+    });
+    for (const box of boxes) box.addEventListener("change", count);
+    // A browser keeps what was selected when its user comes back.
+    addEventListener("pageshow", count);
+  }
+
   // A decision is sent once, however often its button is pressed.
   for (const form of all("form[method=post]")) {
     form.addEventListener("submit", (event) => {
@@ -96,6 +117,10 @@
       return;
     }
     const queue = one("[data-queue]");
+    if (queue && event.key === "x") {
+      document.activeElement.closest("li")?.querySelector("input[type=checkbox]")?.click();
+      return;
+    }
     if (queue && (event.key === "j" || event.key === "k")) {
       const titles = all("a.title", queue);
       const step = event.key === "j" ? 1 : -1;
@@ -124,7 +149,18 @@
   const follows = document.body.dataset.follows;
   if (live && follows !== undefined && window.EventSource) {
     const news = live.querySelector(".news");
+    const lost = live.querySelector(".lost");
     const stream = new EventSource("/events");
+    let failed = 0;
+    stream.addEventListener("open", () => {
+      failed = 0;
+      lost.hidden = true;
+    });
+    // A single failure is a pause; the browser tries again, unless the session has ended.
+    stream.addEventListener("error", () => {
+      failed += 1;
+      if (failed > 1 || stream.readyState === EventSource.CLOSED) lost.hidden = false;
+    });
     stream.addEventListener("change", (event) => {
       const now = JSON.parse(event.data);
       for (const counter of all("[data-live=waiting]")) {
@@ -132,10 +168,15 @@
         counter.hidden = now.waiting === 0;
       }
       // The page says what was known when it was made.
-      if (follows && Number(document.body.dataset[follows]) !== now[follows]) {
-        news.querySelector("a").href = location.href;
-        news.hidden = false;
+      if (!follows || Number(document.body.dataset[follows]) === now[follows]) return;
+      // A list without a single row has nothing that could move.
+      const typing = document.activeElement?.closest("input, select, textarea");
+      if (one(".empty[data-fills]") && !typing) {
+        location.reload();
+        return;
       }
+      news.querySelector("a").href = location.href;
+      news.hidden = false;
     });
     addEventListener("pagehide", () => stream.close());
   }

@@ -26,7 +26,7 @@ pub(crate) fn results(query: &CatalogueQuery, view: &CatalogueView) -> Markup {
     html! {
         p.found role="status" { (t::found(view.total, view.all)) }
         @if view.rows.is_empty() {
-            p.empty { @if view.all == 0 { (t::NO_SKILLS) } @else { (t::NO_MATCH) } }
+            @if view.all == 0 { p.empty data-fills { (t::NO_SKILLS) } } @else { p.empty { (t::NO_MATCH) } }
         } @else {
             ol.skills aria-label=(t::RESULTS) { @for row in &view.rows { (skill_row(row)) } }
         }

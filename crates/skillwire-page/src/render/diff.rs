@@ -1,5 +1,7 @@
 //! What differs between two versions.
 
+use std::ops::Range;
+
 use maud::{Markup, html};
 use skillwire_core::{LineChange, visible::one_line};
 
@@ -162,43 +164,46 @@ fn hunk_table(path: &str, hunks: &[Hunk], layout: DiffLayout) -> Markup {
 
 fn unified(hunk: &Hunk) -> Markup {
     let (mut old, mut new) = (hunk.old_start, hunk.new_start);
+    let parts = changed_parts(&hunk.lines);
     html! {
-        @for line in &hunk.lines {
+        @for (line, part) in hunk.lines.iter().zip(parts) {
             @let (old_number, new_number) = numbers(line.change, &mut old, &mut new);
             tr.(class(line.change)) {
                 td.n data-n=[old_number] {}
                 td.n data-n=[new_number] {}
                 td.sign { (sign(line.change)) }
-                td.text { (text(line)) }
+                td.text { (text(line, part)) }
             }
         }
     }
 }
 
+/// A line of one version: its number, the line, and which part of it differs.
+type NumberedLine<'a> = (usize, &'a HunkLine, Option<Range<usize>>);
+
 /// Puts removed lines beside the added ones that follow them.
 fn split(hunk: &Hunk) -> Markup {
     let (mut old, mut new) = (hunk.old_start, hunk.new_start);
-    let mut rows = Vec::new();
-    let mut rest = hunk.lines.as_slice();
-    while let Some(first) = rest.first() {
+    let parts = changed_parts(&hunk.lines);
+    let mut rows: Vec<[Option<NumberedLine<'_>>; 2]> = Vec::new();
+    let mut at = 0;
+    while let Some(first) = hunk.lines.get(at) {
         if first.change == LineChange::Unchanged {
-            rows.push((Some((old, first)), Some((new, first))));
-            (old, new, rest) = (old + 1, new + 1, &rest[1..]);
+            rows.push([Some((old, first, None)), Some((new, first, None))]);
+            (old, new, at) = (old + 1, new + 1, at + 1);
             continue;
         }
-        let run =
-            |lines: &[HunkLine], change| lines.iter().take_while(|it| it.change == change).count();
-        let removed = run(rest, LineChange::Removed);
-        let added = run(&rest[removed..], LineChange::Added);
+        let (removed, added) = changed_run(&hunk.lines[at..]);
+        let line = |number: usize, index: usize| (number, &hunk.lines[index], parts[index].clone());
         for index in 0..removed.max(added) {
-            let before = (index < removed).then(|| (old + index, &rest[index]));
-            let after = (index < added).then(|| (new + index, &rest[removed + index]));
-            rows.push((before, after));
+            let before = (index < removed).then(|| line(old + index, at + index));
+            let after = (index < added).then(|| line(new + index, at + removed + index));
+            rows.push([before, after]);
         }
-        (old, new, rest) = (old + removed, new + added, &rest[removed + added..]);
+        (old, new, at) = (old + removed, new + added, at + removed + added);
     }
     html! {
-        @for (before, after) in rows {
+        @for [before, after] in rows {
             tr {
                 (side(before))
                 (side(after))
@@ -207,15 +212,54 @@ fn split(hunk: &Hunk) -> Markup {
     }
 }
 
-fn side(line: Option<(usize, &HunkLine)>) -> Markup {
+/// How many lines at the beginning were removed, and how many were added in their place.
+fn changed_run(lines: &[HunkLine]) -> (usize, usize) {
+    let run =
+        |lines: &[HunkLine], change| lines.iter().take_while(|it| it.change == change).count();
+    let removed = run(lines, LineChange::Removed);
+    (removed, run(&lines[removed..], LineChange::Added))
+}
+
+/// For each line, which part of it differs from the line that it replaces or is replaced by.
+fn changed_parts(lines: &[HunkLine]) -> Vec<Option<Range<usize>>> {
+    let mut parts = vec![None; lines.len()];
+    let mut at = 0;
+    while at < lines.len() {
+        let (removed, added) = changed_run(&lines[at..]);
+        for index in 0..removed.min(added) {
+            let (before, after) = (at + index, at + removed + index);
+            if let Some((old, new)) = changed_part(&lines[before].text, &lines[after].text) {
+                (parts[before], parts[after]) = (Some(old), Some(new));
+            }
+        }
+        at += (removed + added).max(1);
+    }
+    parts
+}
+
+/// The bytes between what two lines begin and end with alike; `None` if they have too little in common
+/// for that to help a reader.
+fn changed_part(before: &str, after: &str) -> Option<(Range<usize>, Range<usize>)> {
+    let alike = |a: &mut dyn Iterator<Item = char>, b: &mut dyn Iterator<Item = char>| {
+        a.zip(b).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum::<usize>()
+    };
+    let start = alike(&mut before.chars(), &mut after.chars());
+    let (old, new) = (&before[start..], &after[start..]);
+    let end = alike(&mut old.chars().rev(), &mut new.chars().rev());
+    let shortest = before.len().min(after.len());
+    let is_helpful = (start + end) * 2 >= shortest && start + end > 0 && before != after;
+    is_helpful.then(|| (start..before.len() - end, start..after.len() - end))
+}
+
+fn side(line: Option<NumberedLine<'_>>) -> Markup {
     match line {
-        None => html! { td.n {} td.sign {} td.text.none {} },
-        Some((number, line)) => {
+        None => html! { td.n.none {} td.sign.none {} td.text.none {} },
+        Some((number, line, part)) => {
             let class = class(line.change);
             html! {
                 td.n.(class) data-n=(number) {}
                 td.sign.(class) { (sign(line.change)) }
-                td.text.(class) { (text(line)) }
+                td.text.(class) { (text(line, part)) }
             }
         }
     }
@@ -249,12 +293,18 @@ fn sign(change: LineChange) -> &'static str {
     }
 }
 
-fn text(line: &HunkLine) -> Markup {
-    match line.text.char_indices().nth(MAX_LINE_CHARS) {
-        None => marked(&line.text),
-        Some((cut, _)) => html! {
-            (marked(&line.text[..cut]))
-            span.cut { (t::more_characters(line.text[cut..].chars().count())) }
+fn text(line: &HunkLine, part: Option<Range<usize>>) -> Markup {
+    let text = &line.text;
+    if let Some((cut, _)) = text.char_indices().nth(MAX_LINE_CHARS) {
+        return html! {
+            (marked(&text[..cut]))
+            span.cut { (t::more_characters(text[cut..].chars().count())) }
+        };
+    }
+    match part.filter(|part| !part.is_empty()) {
+        None => marked(text),
+        Some(part) => html! {
+            (marked(&text[..part.start])) mark { (marked(&text[part.clone()])) } (marked(&text[part.end..]))
         },
     }
 }
@@ -282,5 +332,29 @@ mod tests {
         assert!(shown.contains("&lt;c&gt;") && shown.contains("text none"), "{shown}");
         let shown = unified(&hunk).0;
         assert_eq!(shown.matches("<tr").count(), 4, "{shown}");
+    }
+
+    #[test]
+    fn the_part_of_a_line_that_differs_is_marked() {
+        let part = |before: &str, after: &str| {
+            let (old, new) = changed_part(before, after)?;
+            Some((before[old].to_owned(), after[new].to_owned()))
+        };
+        let found = |old: &str, new: &str| Some((old.to_owned(), new.to_owned()));
+        assert_eq!(
+            part("get('https://a.example/x')", "get('https://b.example/x')"),
+            found("a", "b")
+        );
+        assert_eq!(part("aaaa", "aaa"), found("a", ""));
+        assert_eq!(part("präzise", "prüzise"), found("ä", "ü"));
+        assert_eq!(part("one thing", "quite another"), None);
+        assert_eq!((part("same", "same"), part("", "new")), (None, None));
+        let lines =
+            vec![line(LineChange::Removed, "key = '<a>'"), line(LineChange::Added, "key = '<b>'")];
+        let hunk = Hunk { old_start: 1, new_start: 1, lines };
+        for shown in [split(&hunk).0, unified(&hunk).0] {
+            assert!(shown.contains("&lt;<mark>a</mark>&gt;"), "{shown}");
+            assert!(shown.contains("&lt;<mark>b</mark>&gt;"), "{shown}");
+        }
     }
 }

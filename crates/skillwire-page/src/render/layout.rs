@@ -64,8 +64,9 @@ pub(crate) fn document(frame: &Frame, title: &str, view: &Markup) -> Markup {
                     }
                 }
                 main #main tabindex="-1" {
-                    div.live role="status" aria-live="polite" data-lost=(t::LIVE_LOST) {
+                    div.live role="status" aria-live="polite" {
                         p.news hidden { (t::LIVE_NEWS) " " a href="" { (t::LIVE_SHOW) } }
+                        p.lost hidden { (t::LIVE_LOST) }
                     }
                     @if let Some(flash) = &frame.flash {
                         p.flash.(flash.tone.class()) role="status" { (worded(&flash.text)) }

@@ -29,17 +29,21 @@ pub(crate) fn queue(frame: &Frame, view: &QueueView, recent: &[RecordedDecision]
             (parts::search_form("/review", (None, ""), &view.filters, &chosen))
         }
         @if view.items.is_empty() {
-            p.empty { (worded(view.empty.as_deref().unwrap_or(t::QUEUE_EMPTY))) }
+            p.empty data-fills { (worded(view.empty.as_deref().unwrap_or(t::QUEUE_EMPTY))) }
         } @else {
             p.found { (t::waiting(view.total)) }
             form method="post" action="/review/batch" {
                 (parts::form_token(&frame.form_token))
+                @if view.has_batch {
+                    label.check.select-all hidden { input type="checkbox" data-select-all; (t::SELECT_ALL) }
+                }
                 ol.skills.queue data-queue {
                     @for (index, item) in view.items.iter().enumerate() { (queue_item(item, index, view.has_batch)) }
                 }
                 @if view.has_batch {
                     fieldset.batch {
                         legend { (t::WITH_SELECTED) }
+                        p.selected role="status" data-selected=(t::SELECTED) {}
                         (reason_field())
                         button type="submit" name="answer" value=(view.batch.0.word()) { (t::REVIEW_SELECTED) }
                         button.danger type="submit" name="answer" value=(view.batch.1.word()) { (t::refuse_selected(view.batch.1)) }

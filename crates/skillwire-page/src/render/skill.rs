@@ -240,32 +240,49 @@ pub(super) fn files(skill: &SkillView) -> Markup {
     if files.is_empty() {
         return html! { p.empty { (t::NO_FILES) } };
     }
+    // The instructions first, then what lies beside them, then one folder after the other.
+    let mut shown: Vec<&FileRow> = files.iter().collect();
+    shown
+        .sort_by_key(|file| (file.path != skillwire_core::SKILL_FILE, folder_of(file), &file.path));
+    shown.truncate(MAX_FILES);
     html! {
         div.scroll tabindex="0" role="region" aria-label=(t::VIEW_FILES) {
             table.files {
                 thead { tr { th scope="col" { (t::FILE) } th scope="col" { (t::TYPE) } th.number scope="col" { (t::SIZE) } } }
-                tbody { @for file in files.iter().take(MAX_FILES) { (file_row(skill, file)) } }
+                @for folder in shown.chunk_by(|a, b| folder_of(a) == folder_of(b)) {
+                    (folder_rows(skill, folder))
+                }
             }
         }
         @if files.len() > MAX_FILES { p.note { (t::more_reach(files.len() - MAX_FILES)) } }
     }
 }
 
-fn file_row(skill: &SkillView, file: &FileRow) -> Markup {
-    let (folder, name) = match file.path.rsplit_once('/') {
-        Some((folder, name)) => (format!("{folder}/"), name),
-        None => (String::new(), file.path.as_str()),
-    };
+/// The folder of a file, with a slash at its end; empty for a file that lies beside `SKILL.md`.
+fn folder_of(file: &FileRow) -> &str {
+    file.path.rfind('/').map_or("", |slash| &file.path[..=slash])
+}
+
+/// The files of one folder below its path, so that a deep tree costs one line for each folder.
+fn folder_rows(skill: &SkillView, files: &[&FileRow]) -> Markup {
+    let folder = files.first().map_or("", |file| folder_of(file));
+    let bytes: Option<u64> = files.iter().map(|file| file.size).sum();
     html! {
-        tr {
-            td {
-                a href=(addresses::file(&skill.key, &file.path)) {
-                    @if !folder.is_empty() { span.folder { (marked_line(&folder)) } }
-                    (marked_line(name))
+        tbody {
+            @if !folder.is_empty() {
+                tr.folder {
+                    th scope="rowgroup" { (marked_line(folder)) }
+                    td { (t::counted(files.len(), "file")) }
+                    td.number { @if let Some(bytes) = bytes { (t::size(bytes)) } }
                 }
             }
-            td { (file.media_type) @if !file.is_read { " " span.faint { (t::FILE_UNREAD) } } }
-            td.number { @if let Some(bytes) = file.size { (t::size(bytes)) } }
+            @for file in files {
+                tr.inside[!folder.is_empty()] {
+                    td { a href=(addresses::file(&skill.key, &file.path)) { (marked_line(&file.path[folder.len()..])) } }
+                    td { (file.media_type) @if !file.is_read { " " span.faint { (t::FILE_UNREAD) } } }
+                    td.number { @if let Some(bytes) = file.size { (t::size(bytes)) } }
+                }
+            }
         }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn table(frame: &Frame, query: &TableQuery, view: &TableView) -> Mark
             }
         }
         @if view.rows.is_empty() {
-            p.empty { @if view.empty.is_empty() { (t::NO_ROWS) } @else { (worded(&view.empty)) } }
+            p.empty data-fills { @if view.empty.is_empty() { (t::NO_ROWS) } @else { (worded(&view.empty)) } }
         } @else {
             div.scroll tabindex="0" role="region" aria-label=(t::section(frame.section)) {
                 table.rows {

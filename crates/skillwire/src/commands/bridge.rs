@@ -219,11 +219,8 @@ fn watch(
         watch_skill_folders(vec![bridge::real(&settings.approvals())], move |_| bridge.look_again())
             .0
     };
-    let folders = FollowedSkillFolders::start(
-        bridge.clone(),
-        SkillFolders::new(settings, args.origins),
-        bridge::skill_folders(settings, args.origins.trust_project),
-    );
+    let folders =
+        FollowedSkillFolders::start(bridge.clone(), SkillFolders::new(settings, args.origins));
     let servers = {
         let mut following = ConfiguredServers::new(bridge.clone(), settings.servers(), configured);
         let state = bridge::real(&settings.state());

@@ -22,7 +22,7 @@ use crate::{
     output::{NOTE, STRONG},
     page::{host::HostPage, served::PageServer},
     prose, report,
-    session::{Session, SessionOptions},
+    session::{Session, SessionOptions, SkillFolders},
     settings::find_program,
 };
 
@@ -70,11 +70,15 @@ async fn serve(args: &UiArgs) -> Outcome {
     let door = Door(session.settings().state().join(DOOR));
     let mut url = sign_in_url(&provider, port)?;
     announce(args, &url, &door)?;
-    let listing = {
+    let following = {
         let provider = Arc::clone(&provider);
+        let folders = SkillFolders::new(session.settings(), args.origins);
         tokio::spawn(async move {
-            provider.list_all().await;
-            provider.follow().await;
+            tokio::join!(
+                provider.follow_servers(),
+                provider.follow_folders(folders),
+                provider.follow_log(),
+            )
         })
     };
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
@@ -97,7 +101,7 @@ async fn serve(args: &UiArgs) -> Outcome {
             }
         }
     }
-    listing.abort();
+    following.abort();
     let _ = end.send(());
     let _ = server.await;
     session.host().disconnect().await;

@@ -433,6 +433,16 @@ impl SkillFolders {
         }
     }
 
+    /// The folders that a program watches, without symbolic links.
+    #[cfg(any(feature = "bridge", feature = "page"))]
+    pub(crate) fn roots(&self) -> Vec<PathBuf> {
+        let project = self.project.as_deref().filter(|_| self.trust == ProjectTrust::Trusted);
+        let folders = local::folders(self.home.as_deref(), project);
+        // A folder that does not exist yet stays as it is.
+        let real = |folder: PathBuf| std::fs::canonicalize(&folder).unwrap_or(folder);
+        folders.into_iter().map(real).collect()
+    }
+
     /// Reads the folders as they are now.
     pub(crate) fn read(&self) -> Discovery {
         let project = self.project.as_deref().map(|project| (project, self.trust));

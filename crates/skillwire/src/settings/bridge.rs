@@ -6,10 +6,9 @@ use std::{
 };
 
 use skillwire_gateway::{ApprovalCommand, BridgeOptions, WantedApproval};
-use skillwire_host::local::folders;
 use skillwire_server::http::AccessRules;
 
-use super::{HostSettings, environment::own_home, http::host_of, serve::read_file};
+use super::{environment::own_home, http::host_of, serve::read_file};
 use crate::{
     args::{BridgeArgs, HttpAddress},
     exit::Exit,
@@ -91,12 +90,6 @@ impl ApprovalCommand for ApproveInTerminal {
             }
         }
     }
-}
-
-/// The folders of local skills, without symbolic links.
-pub(crate) fn skill_folders(settings: &HostSettings, trust_project: bool) -> Vec<PathBuf> {
-    let project = settings.project().filter(|_| trust_project);
-    folders(settings.home(), project).iter().map(|folder| real(folder)).collect()
 }
 
 /// Resolves symbolic links in a path; a path that does not exist stays as it is.

@@ -136,6 +136,21 @@ impl HostSettings {
         Ok(rules)
     }
 
+    /// The user's rules about signers in a few words, and whether there are any.
+    #[cfg(feature = "page")]
+    pub(crate) fn signature_rules_in_words(&self) -> Result<(bool, String), Failure> {
+        #[cfg(feature = "sign")]
+        return Ok(match super::trust::read(&self.state)? {
+            Some(rules) => (true, rules.in_words()),
+            None => (false, "none".to_owned()),
+        });
+        #[cfg(not(feature = "sign"))]
+        Ok(match self.signature_rules()? {
+            Some(_) => (true, "set".to_owned()),
+            None => (false, "none".to_owned()),
+        })
+    }
+
     /// The keys whose signed decisions count instead of a question, as the user or a lock file wrote
     /// them.
     pub(crate) fn decision_keys(

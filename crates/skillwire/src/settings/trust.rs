@@ -9,6 +9,7 @@ use skillwire_trust::{Origin, SignatureRule, SignatureRules, SkillId, Voucher};
 
 use crate::{
     failure::Failure,
+    output::counted,
     regular_file,
     signatures::{CheckedSignature, trusted_key, trusted_root},
 };
@@ -77,6 +78,20 @@ pub(crate) struct TrustRules {
     signers: BTreeMap<Box<str>, TrustedSigner>,
     /// The narrowest first.
     rules: Vec<RuleEntry>,
+}
+
+impl TrustRules {
+    /// How many signers and rules there are, and how many rules require one of the signers.
+    #[cfg(feature = "page")]
+    pub(super) fn in_words(&self) -> String {
+        let requiring = self.rules.iter().filter(|rule| !rule.require.is_empty()).count();
+        let (signers, rules) = (self.signers.len(), self.rules.len());
+        format!(
+            "{}, {}; {requiring} of them must be met",
+            counted(signers, "signer"),
+            counted(rules, "rule")
+        )
+    }
 }
 
 /// Reads the rules. A file that cannot be read or understood is an error: without it, less might be

@@ -34,8 +34,9 @@ struct BehindLinks {
 }
 
 impl FollowedSkillFolders {
-    /// Begins to follow the folders, which have these roots.
-    pub(super) fn start(bridge: Bridge, folders: SkillFolders, roots: Vec<PathBuf>) -> Self {
+    /// Begins to follow the folders.
+    pub(super) fn start(bridge: Bridge, folders: SkillFolders) -> Self {
+        let roots = folders.roots();
         let to_watch = roots.clone();
         let behind_links = Mutex::default();
         let state = Arc::new(FolderState { bridge, folders, roots, behind_links });

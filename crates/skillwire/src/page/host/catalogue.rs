@@ -78,7 +78,7 @@ struct FoundSkills {
     refused: Vec<String>,
     origins: BTreeSet<String>,
     #[cfg(feature = "search")]
-    index: std::sync::OnceLock<SearchIndex>,
+    index: Arc<std::sync::OnceLock<SearchIndex>>,
 }
 
 impl KnownSkills {
@@ -95,7 +95,7 @@ impl KnownSkills {
             origins,
             registry: found.registry,
             #[cfg(feature = "search")]
-            index: std::sync::OnceLock::new(),
+            index: Arc::default(),
         };
         Self { found: Arc::new(found), standings: Vec::new() }.with_standings(host)
     }
@@ -105,6 +105,27 @@ impl KnownSkills {
         let skills: Vec<&KnownSkill> = self.items().iter().map(|item| &item.skill).collect();
         let standings = host.standings(&skills).iter().map(StandingWord::of).collect();
         Self { found: Arc::clone(&self.found), standings }
+    }
+
+    /// Takes over the index of the same skills, so that it is not built again.
+    #[cfg_attr(not(feature = "search"), expect(unused_mut, reason = "there is no index"))]
+    pub(super) fn with_index_of(mut self, other: &Self) -> Self {
+        #[cfg(feature = "search")]
+        if self.items() == other.items()
+            && let Some(found) = Arc::get_mut(&mut self.found)
+        {
+            found.index = Arc::clone(&other.found.index);
+        }
+        #[cfg(not(feature = "search"))]
+        let _ = other;
+        self
+    }
+
+    /// Tells whether both have the same skills in the same states.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.standings == other.standings
+            && self.found.refused == other.found.refused
+            && self.items() == other.items()
     }
 
     /// Tells whether every skill stands as in `other`.

@@ -1,19 +1,37 @@
 //! The log: what happened, which scripts ran, and what is in context now.
 
-use std::{collections::VecDeque, time::SystemTime};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    time::{Duration, SystemTime},
+};
 
 use skillwire_page::{
     Filled, PageProblem,
     model::{Cell, FilterChoice, FilterGroup, Section, TableQuery, TableRow, TableView, Tone},
 };
-use skillwire_trust::{Action, Decision, Event};
+use skillwire_trust::{Action, Decision, Event, SkillId};
 
-use super::{HostPage, key_of};
+use super::{
+    HostPage, key_of,
+    runs::{JoinedRuns, RUN_COLUMNS, RunRecord, run_row},
+    searched_text,
+};
 use crate::commands::host::{audit, windows};
-use crate::page::exported::exported;
+use crate::{output::counted, page::exported::exported};
 
 /// The most events that one export has.
 const MAX_EXPORTED: usize = 200_000;
+
+/// The most origins that the filter offers.
+const MAX_ORIGINS: usize = 200;
+
+/// How far the filter of time goes back: its value, its words and the time.
+const PERIODS: [(&str, &str, Duration); 4] = [
+    ("hour", "the last hour", Duration::from_hours(1)),
+    ("day", "the last 24 hours", Duration::from_hours(24)),
+    ("week", "the last 7 days", Duration::from_hours(24 * 7)),
+    ("month", "the last 30 days", Duration::from_hours(24 * 30)),
+];
 
 /// Every action, in the order of the filter.
 const ACTIONS: [Action; 14] = [
@@ -49,65 +67,125 @@ fn belongs(section: Section, event: &Event) -> bool {
 fn fits(query: &TableQuery, event: &Event) -> bool {
     let outcome = if event.decision == Decision::Allowed { "allowed" } else { "refused" };
     let about = || match &event.skill {
-        Some(skill) => skill.to_string(),
-        None => event.label.clone(),
+        Some(skill) => searched_text(skill),
+        None => event.label.to_lowercase(),
     };
-    query.filter("action").is_none_or(|action| word(event.action) == action)
+    let period = query.filter("since");
+    let period = period.and_then(|since| PERIODS.iter().find(|(value, ..)| *value == since));
+    let oldest = period.and_then(|(.., period)| SystemTime::now().checked_sub(*period));
+    oldest.is_none_or(|oldest| event.time >= oldest)
+        && query.filter("action").is_none_or(|action| word(event.action) == action)
         && query.filter("outcome").is_none_or(|wanted| wanted == outcome)
         && query.filter("origin").is_none_or(|origin| event.label == origin)
         && query.words.split_whitespace().all(|wanted| {
             let wanted = wanted.to_lowercase();
             let detail = event.detail.as_deref().unwrap_or_default();
-            about().to_lowercase().contains(&wanted) || detail.to_lowercase().contains(&wanted)
+            about().contains(&wanted) || detail.to_lowercase().contains(&wanted)
         })
 }
 
-impl HostPage {
-    /// Reads the events of a section that fit, oldest first, and at most so many of the last ones.
-    fn events(
-        &self,
-        section: Section,
-        query: &TableQuery,
-        most: usize,
-    ) -> Filled<(VecDeque<Event>, usize)> {
-        let lines = self.settings.audit().read();
-        let lines = lines.map_err(|error| PageProblem::Refused(error.to_string()))?;
-        let mut last = VecDeque::new();
-        let mut unreadable = 0;
-        for line in lines {
-            let Ok(event) = line else {
-                unreadable += 1;
-                continue;
-            };
-            if belongs(section, &event) && fits(query, &event) {
-                last.push_back(event);
-                if last.len() > most {
-                    last.pop_front();
-                }
+/// The events of a section that fit a query.
+#[derive(Default)]
+struct FittingEvents {
+    /// At most so many of the last ones, oldest first.
+    last: VecDeque<Event>,
+    /// The origins of all events of the section.
+    origins: BTreeSet<String>,
+    /// How many lines of the log cannot be read.
+    unreadable: usize,
+}
+
+impl FittingEvents {
+    fn note_origin(&mut self, event: &Event) {
+        if self.origins.len() < MAX_ORIGINS && !self.origins.contains(&event.label) {
+            self.origins.insert(event.label.clone());
+        }
+    }
+
+    fn keep(&mut self, event: Event, query: &TableQuery, most: usize) {
+        if fits(query, &event) {
+            self.last.push_back(event);
+            if self.last.len() > most {
+                self.last.pop_front();
             }
         }
-        Ok((last, unreadable))
+    }
+}
+
+impl HostPage {
+    /// Reads the events of a section, and returns how many lines of the log cannot be read.
+    fn each_event(&self, section: Section, mut take: impl FnMut(Event)) -> Filled<usize> {
+        let lines = self.settings.audit().read();
+        let lines = lines.map_err(|error| PageProblem::Refused(error.to_string()))?;
+        let mut unreadable = 0;
+        for line in lines {
+            match line {
+                Ok(event) if belongs(section, &event) => take(event),
+                Ok(_) => {}
+                Err(_) => unreadable += 1,
+            }
+        }
+        Ok(unreadable)
+    }
+
+    /// Reads the events that fit.
+    fn events(&self, section: Section, query: &TableQuery, most: usize) -> Filled<FittingEvents> {
+        let mut found = FittingEvents::default();
+        let unreadable = self.each_event(section, |event| {
+            found.note_origin(&event);
+            found.keep(event, query, most);
+        })?;
+        Ok(FittingEvents { unreadable, ..found })
+    }
+
+    /// Reads the runs that fit, each once.
+    fn runs(&self, query: &TableQuery, most: usize) -> Filled<FittingEvents> {
+        let mut found = FittingEvents::default();
+        let mut joined = JoinedRuns::default();
+        let unreadable = self.each_event(Section::Runs, |event| {
+            found.note_origin(&event);
+            if let Some(run) = joined.add(event) {
+                found.keep(run, query, most);
+            }
+        })?;
+        for run in joined.unfinished() {
+            found.keep(run, query, most);
+        }
+        found.last.make_contiguous().sort_by_key(|run| run.time);
+        Ok(FittingEvents { unreadable, ..found })
     }
 
     pub(super) fn log_table(&self, section: Section, query: &TableQuery) -> Filled<TableView> {
         let first = query.page.saturating_mul(TableQuery::PAGE).min(MAX_EXPORTED);
-        let (events, unreadable) = self.events(section, query, first + TableQuery::PAGE + 1)?;
-        let newest: Vec<&Event> = events.iter().rev().skip(first).collect();
+        let most = first + TableQuery::PAGE + 1;
+        let found = match section {
+            Section::Runs => self.runs(query, most)?,
+            _ => self.events(section, query, most)?,
+        };
+        let FittingEvents { last, origins, unreadable } = found;
+        let newest: Vec<&Event> = last.iter().rev().skip(first).collect();
         let has_more = newest.len() > TableQuery::PAGE;
-        let rows = newest.into_iter().take(TableQuery::PAGE).map(event_row).collect();
+        let row = |event: &Event| match section {
+            Section::Runs => run_row(event, self.about(event)),
+            _ => self.event_row(event),
+        };
+        let rows = newest.into_iter().take(TableQuery::PAGE).map(row).collect();
         let choice = |word: String| FilterChoice { value: word.clone(), label: word };
-        let mut filters = vec![FilterGroup {
-            name: "outcome",
-            label: "Outcome".to_owned(),
-            choices: ["allowed", "refused"].map(|word| choice(word.to_owned())).to_vec(),
-        }];
+        let group =
+            |name, label: &str, choices| FilterGroup { name, label: label.to_owned(), choices };
+        let mut filters = Vec::new();
         if section == Section::Audit {
-            filters.push(FilterGroup {
-                name: "action",
-                label: "What happened".to_owned(),
-                choices: ACTIONS.into_iter().map(|action| choice(word(action))).collect(),
-            });
+            let choices = ACTIONS.into_iter().map(|action| choice(word(action))).collect();
+            filters.push(group("action", "What happened", choices));
         }
+        let outcomes = ["allowed", "refused"].map(|word| choice(word.to_owned()));
+        filters.push(group("outcome", "Outcome", outcomes.to_vec()));
+        filters.push(group("origin", "Origin", origins.into_iter().map(choice).collect()));
+        let periods = PERIODS.map(|(value, label, _)| FilterChoice {
+            value: value.to_owned(),
+            label: label.to_owned(),
+        });
+        filters.push(group("since", "Time", periods.to_vec()));
         let mut notices = Vec::new();
         if unreadable > 0 {
             notices.push(skillwire_page::model::Notice {
@@ -116,19 +194,24 @@ impl HostPage {
                 act: None,
             });
         }
-        let (about, empty) = match section {
+        let is_asked = !query.words.is_empty() || !query.filters.is_empty();
+        let (about, empty, columns) = match section {
             Section::Runs => (
                 "Scripts of skills that ran on this machine, or were not allowed to.",
-                "No script has run yet.",
+                "No script of a skill has run yet. A script runs when you or a model asks for it, in \
+                 isolation, and only if you granted that for the skill: `skillwire run SKILL SCRIPT`.",
+                RUN_COLUMNS,
             ),
             _ => (
                 "Everything that happened to skills on this machine, newest first.",
-                "Nothing happened yet.",
+                "Nothing happened yet. Every decision, load, read and run of a skill appears here.",
+                ["When", "What", "Outcome", "Skill", "Details"],
             ),
         };
+        let empty = if is_asked { "Nothing fits. Try other filters." } else { empty };
         Ok(TableView {
             about: about.to_owned(),
-            columns: vec!["When", "What", "Outcome", "About", "Detail"],
+            columns: columns.to_vec(),
             rows,
             total: None,
             has_more,
@@ -149,7 +232,7 @@ impl HostPage {
         if !matches!(section, Section::Audit | Section::Runs) {
             return Err(PageProblem::NotFound);
         }
-        let (events, _) = self.events(section, query, MAX_EXPORTED)?;
+        let events = self.events(section, query, MAX_EXPORTED)?.last;
         let names = ["time", "label", "uri", "contentId", "action", "decision", "reason", "detail"];
         exported(events.iter().map(audit::json), &names, format)
     }
@@ -160,9 +243,9 @@ impl HostPage {
         let open = windows::open_windows(lines.filter_map(Result::ok), SystemTime::now());
         let rows = open.into_iter().map(|open| TableRow {
             cells: vec![
-                Cell::Skill(key_of(&open.id), open.id.to_string()),
-                Cell::Text(open.windows.to_string()),
+                self.skill_cell(&open.id),
                 Cell::Time(humantime::format_rfc3339_seconds(open.since).to_string()),
+                Cell::Text(counted(open.windows, "window")),
                 Cell::Code(open.content.map(|content| content.to_string()).unwrap_or_default()),
             ],
             acts: Vec::new(),
@@ -171,34 +254,50 @@ impl HostPage {
             about: "Skills that a client loaded within the last day and did not release: what models may \
                     have in their context now."
                 .to_owned(),
-            columns: vec!["Skill", "Windows", "Loaded", "Content"],
+            columns: vec!["Skill", "Last loaded", "Open", "Content"],
             rows: rows.collect(),
-            empty: "No skill is loaded.".to_owned(),
+            empty: "No skill is loaded. When a client loads one, it stands here until the client releases \
+                    it, or for a day."
+                .to_owned(),
             ..TableView::default()
         })
     }
-}
 
-fn event_row(event: &Event) -> TableRow {
-    let about = match &event.skill {
-        Some(skill) => Cell::Skill(key_of(skill), skill.to_string()),
-        None => Cell::Text(event.label.clone()),
-    };
-    let outcome = match (event.decision, event.reason) {
-        (Decision::Allowed, _) => Cell::State(Tone::Good, "allowed".to_owned()),
-        (Decision::Refused, None) => Cell::State(Tone::Bad, "refused".to_owned()),
-        (Decision::Refused, Some(reason)) => {
-            Cell::State(Tone::Bad, format!("refused: {}", reason.code()))
+    /// A skill with a link to it, under the name that it has on the command line.
+    pub(super) fn skill_cell(&self, id: &SkillId) -> Cell {
+        let name = self.known().handle(id).map_or_else(|| id.to_string(), str::to_owned);
+        Cell::Skill(key_of(id), name)
+    }
+
+    fn about(&self, event: &Event) -> Cell {
+        match &event.skill {
+            Some(skill) => self.skill_cell(skill),
+            None => Cell::Text(event.label.clone()),
         }
-    };
-    TableRow {
-        cells: vec![
-            Cell::Time(humantime::format_rfc3339_seconds(event.time).to_string()),
-            Cell::Text(word(event.action)),
-            outcome,
-            about,
-            Cell::Text(event.detail.clone().unwrap_or_default()),
-        ],
-        acts: Vec::new(),
+    }
+
+    fn event_row(&self, event: &Event) -> TableRow {
+        let outcome = match (event.decision, event.reason) {
+            (Decision::Allowed, _) => Cell::State(Tone::Good, "allowed".to_owned()),
+            (Decision::Refused, None) => Cell::State(Tone::Bad, "refused".to_owned()),
+            (Decision::Refused, Some(reason)) => {
+                Cell::State(Tone::Bad, format!("refused: {}", reason.code()))
+            }
+        };
+        let detail = event.detail.as_deref().unwrap_or_default();
+        let detail = match event.action {
+            Action::Run => RunRecord::parse(detail).sentence(),
+            _ => detail.to_owned(),
+        };
+        TableRow {
+            cells: vec![
+                Cell::Time(humantime::format_rfc3339_seconds(event.time).to_string()),
+                Cell::Text(word(event.action)),
+                outcome,
+                self.about(event),
+                Cell::Text(detail),
+            ],
+            acts: Vec::new(),
+        }
     }
 }

@@ -4,8 +4,10 @@ mod catalogue;
 #[cfg(feature = "setup")]
 mod connect;
 mod evidence;
+mod follow;
 mod log;
 mod review;
+mod runs;
 mod skill;
 mod tables;
 
@@ -20,7 +22,7 @@ use std::{
 
 use bytes::Bytes;
 use skillwire_core::{ResourceUri, SkillUri};
-use skillwire_host::{Host, UndoableDecision};
+use skillwire_host::{Host, Listing, UndoableDecision};
 use skillwire_page::{
     Filled, LiveState, PageProblem, PageProvider,
     model::{
@@ -79,6 +81,8 @@ pub(crate) struct HostPage {
     logged: Mutex<Option<(u64, SystemTime)>>,
     /// Told that the secret was used, so that the program can offer another one.
     used: tokio::sync::Notify,
+    /// Told that the user had a server asked again, which may have another address since.
+    asked_again: watch::Sender<()>,
 }
 
 /// What came of listing a server.
@@ -88,8 +92,9 @@ enum ListingState {
     Asked,
     Listed {
         at: SystemTime,
-        skills: usize,
-        how: String,
+        listing: Arc<Listing>,
+        /// When it listed other skills than before, if it did since the page was opened.
+        changed: Option<SystemTime>,
     },
     Failed {
         at: SystemTime,
@@ -125,6 +130,7 @@ impl HostPage {
             live: watch::Sender::new(LiveState::default()),
             logged: Mutex::default(),
             used: tokio::sync::Notify::new(),
+            asked_again: watch::Sender::new(()),
         })
     }
 
@@ -140,50 +146,21 @@ impl HostPage {
         self.used.notified().await;
     }
 
-    /// Lists every server that can be used, each as it answers.
-    pub(crate) async fn list_all(&self) {
-        let failed = |label: &ServerLabel| {
-            matches!(lock(&self.listings).get(label), Some(ListingState::Failed { .. }))
-        };
-        let labels: Vec<_> =
-            self.host.servers().into_iter().filter(|label| !failed(label)).collect();
-        for label in &labels {
-            lock(&self.listings).insert(label.clone(), ListingState::Asked);
-        }
-        self.look_again().await;
-        let listing = labels.iter().map(|label| self.list(label));
-        futures_util::future::join_all(listing).await;
-    }
-
-    /// Lists one server and shows what it has.
-    async fn list(&self, label: &ServerLabel) {
-        lock(&self.listings).insert(label.clone(), ListingState::Asked);
-        let at = SystemTime::now();
-        let state = match self.host.list(label).await {
-            Ok(listing) => ListingState::Listed {
-                at,
-                skills: listing.skills.len(),
-                how: match listing.dialect {
-                    Some(dialect) => format!("{}, {}", dialect.code(), dialect.title()),
-                    None => "approved skills, from this machine".to_owned(),
-                },
-            },
-            Err(refusal) => ListingState::Failed { at, refusal },
-        };
-        lock(&self.listings).insert(label.clone(), state);
-        self.look_again().await;
-    }
-
-    /// Takes over what the host knows by now, and tells open pages.
+    /// Takes over what the host knows by now, and tells open pages if that is something else.
     async fn look_again(&self) {
         let found = self.host.known().await;
         let host = self.host.clone();
-        let known = tokio::task::spawn_blocking(move || KnownSkills::new(&host, found)).await;
-        let Ok(known) = known else { return };
+        let before = self.known();
+        let look = move || {
+            let now = KnownSkills::new(&host, found).with_index_of(&before);
+            let is_news = !now.is_like(&before);
+            (now, is_news)
+        };
+        let Ok((known, is_news)) = tokio::task::spawn_blocking(look).await else { return };
         let waiting = known.waiting();
         *lock(&self.known) = Arc::new(known);
         self.live.send_modify(|live| {
-            live.skills += 1;
+            live.skills += u64::from(is_news);
             live.waiting = waiting;
         });
     }
@@ -243,6 +220,13 @@ impl HostPage {
 /// The key of a skill.
 fn key_of(id: &SkillId) -> SkillKey {
     SkillKey::new(id.to_string())
+}
+
+/// What a search for words looks at: a skill's address, and how it is usually named.
+fn searched_text(id: &SkillId) -> String {
+    let address = id.to_string().to_lowercase();
+    let name = address.replace("skill://", "").replace("/skill.md", "");
+    format!("{address} {name}")
 }
 
 /// The skill that a key names.
@@ -363,7 +347,7 @@ const LOOK: std::time::Duration = std::time::Duration::from_secs(1);
 
 impl HostPage {
     /// Follows what other processes do: decisions, loads and runs, which all end up in the log.
-    pub(crate) async fn follow(&self) {
+    pub(crate) async fn follow_log(&self) {
         self.note_log();
         loop {
             tokio::time::sleep(LOOK).await;

@@ -254,6 +254,7 @@ impl HostPage {
                     Err(refusal) => return Ok(ActOutcome::Refused(sentence(&refusal))),
                 }
                 self.list(&label).await;
+                self.asked_again.send_replace(());
                 Ok(ActOutcome::Done(format!("`{label}` was asked.")))
             }
             _ => Err(PageProblem::NotFound),

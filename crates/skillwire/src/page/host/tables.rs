@@ -1,13 +1,16 @@
 //! Approvals, servers and settings.
 
+use skillwire_host::Listing;
 use skillwire_page::{
     Filled, PageProblem,
-    model::{Cell, RowAct, Section, TableQuery, TableRow, TableView, Tone},
+    model::{
+        Cell, FilterChoice, FilterGroup, RowAct, Section, TableQuery, TableRow, TableView, Tone,
+    },
 };
 use skillwire_trust::{DecisionChannel, Record, RecordStore as _};
 
-use super::{HostPage, ListingState, key_of, lock, sentence};
-use crate::failure::Failure;
+use super::{HostPage, ListingState, key_of, lock, searched_text, sentence};
+use crate::{failure::Failure, output::counted};
 
 /// The act that forbids approvals without a question. There is none that allows them: the page only makes
 /// settings stricter, and a file that the user writes loosens them.
@@ -48,7 +51,8 @@ impl HostPage {
         let fits = |record: &&Record| {
             let decided = record.approval.is_some() || record.declined.is_some() || record.disabled;
             (decided || record.next_load.is_some())
-                && record.id.to_string().to_lowercase().contains(&words)
+                && query.filter("decision").is_none_or(|wanted| wanted == decision_of(record).1)
+                && searched_text(&record.id).contains(&words)
         };
         let mut fitting: Vec<&Record> = records.iter().filter(fits).collect();
         fitting.sort_by_key(|record| {
@@ -56,7 +60,8 @@ impl HostPage {
         });
         let total = fitting.len();
         let first = query.page.saturating_mul(TableQuery::PAGE);
-        let rows = fitting.into_iter().skip(first).take(TableQuery::PAGE).map(approval_row);
+        let rows = fitting.into_iter().skip(first).take(TableQuery::PAGE);
+        let rows = rows.map(|record| approval_row(record, self.skill_cell(&record.id)));
         let notices = errors.iter().map(|error| skillwire_page::model::Notice {
             tone: Tone::Bad,
             text: format!("{error}. It approves nothing."),
@@ -69,9 +74,21 @@ impl HostPage {
             rows: rows.collect(),
             total: Some(total),
             has_more: first + TableQuery::PAGE < total,
+            filters: vec![FilterGroup {
+                name: "decision",
+                label: "Decision".to_owned(),
+                choices: DECISIONS
+                    .map(|word| FilterChoice { value: word.to_owned(), label: word.to_owned() })
+                    .to_vec(),
+            }],
             has_search: true,
             notices: notices.collect(),
-            empty: "You have not decided about any skill yet.".to_owned(),
+            empty: if query.words.is_empty() && query.filters.is_empty() {
+                "You have not decided about any skill yet. What waits for you is under Review."
+                    .to_owned()
+            } else {
+                "No decision fits. Try fewer words or another filter.".to_owned()
+            },
             ..TableView::default()
         }
     }
@@ -79,34 +96,37 @@ impl HostPage {
     fn servers(&self) -> TableView {
         let listings = lock(&self.listings);
         let rows = self.configured.servers.iter().map(|(label, config)| {
-            let (state, skills, when) = match listings.get(label) {
-                None => (Cell::State(Tone::Plain, "not asked".to_owned()), String::new(), None),
+            let (state, skills, at, changed) = match listings.get(label) {
+                None => {
+                    (Cell::State(Tone::Plain, "not asked".to_owned()), String::new(), None, None)
+                }
                 Some(ListingState::Asked) => {
-                    (Cell::State(Tone::Waiting, "waiting".to_owned()), String::new(), None)
+                    (Cell::State(Tone::Waiting, "waiting".to_owned()), String::new(), None, None)
                 }
-                Some(ListingState::Listed { at, skills, how }) => {
-                    let found = if *skills == 1 {
-                        "1 skill".to_owned()
-                    } else {
-                        format!("{skills} skills")
-                    };
-                    (
-                        Cell::State(Tone::Good, "listed".to_owned()),
-                        format!("{found}; {how}"),
-                        Some(*at),
-                    )
-                }
-                Some(ListingState::Failed { at, refusal }) => {
-                    (Cell::State(Tone::Bad, "failed".to_owned()), sentence(refusal), Some(*at))
-                }
+                Some(ListingState::Listed { at, listing, changed }) => (
+                    Cell::State(Tone::Good, "listed".to_owned()),
+                    listed_words(listing),
+                    Some(*at),
+                    Some(changed.map_or_else(
+                        || Cell::Text("none since you opened this page".to_owned()),
+                        time,
+                    )),
+                ),
+                Some(ListingState::Failed { at, refusal }) => (
+                    Cell::State(Tone::Bad, "failed".to_owned()),
+                    sentence(refusal),
+                    Some(*at),
+                    None,
+                ),
             };
-            let when = when.map_or_else(|| Cell::Text(String::new()), time);
+            let nothing = || Cell::Text(String::new());
             TableRow {
                 cells: vec![
                     Cell::Detailed(label.to_string(), config.to_string()),
                     state,
                     Cell::Sentence(skills),
-                    when,
+                    at.map_or_else(nothing, time),
+                    changed.unwrap_or_else(nothing),
                 ],
                 acts: vec![act("list", label, "Ask again")],
             }
@@ -114,7 +134,7 @@ impl HostPage {
         TableView {
             about: "The servers whose skills you use, under the labels that you gave them."
                 .to_owned(),
-            columns: vec!["Server", "State", "Skills", "Last asked"],
+            columns: vec!["Server", "State", "Skills", "Last asked", "Last change"],
             rows: rows.collect(),
             empty: "There are no servers; `skillwire server add LABEL URL` adds one.".to_owned(),
             ..TableView::default()
@@ -139,7 +159,12 @@ impl HostPage {
             .then(|| act(FORBID_UNATTENDED, &"unattended-approvals", "Forbid"));
         let settings = state.join("settings.toml");
         let signers = state.join("trust.toml");
-        let has_rules = if signers.exists() { "set" } else { "none" };
+        // Rules that cannot be read stop every other command, so the page says so.
+        let rules = match self.settings.signature_rules_in_words() {
+            Ok((true, words)) => Cell::State(Tone::Good, words),
+            Ok((false, words)) => Cell::State(Tone::Plain, words),
+            Err(failure) => Cell::Sentence(plain(&failure)),
+        };
         let folder = |path: Option<&std::path::Path>| {
             Cell::Code(path.map_or_else(String::new, |path| path.display().to_string()))
         };
@@ -159,8 +184,8 @@ impl HostPage {
             ),
             row(
                 "Rules about signers",
-                Cell::State(Tone::Plain, has_rules.to_owned()),
-                format!("`{}`", signers.display()),
+                rules,
+                format!("`signers` and `rules` in `{}`", signers.display()),
             ),
             row(
                 "Your state",
@@ -191,15 +216,33 @@ impl HostPage {
     }
 }
 
-fn approval_row(record: &Record) -> TableRow {
-    let approval = record.approval.as_ref();
-    let (tone, word) = match approval {
+/// How many skills a server listed, and how.
+fn listed_words(listing: &Listing) -> String {
+    let skills = counted(listing.skills.len(), "skill");
+    match listing.dialect {
+        Some(dialect) => format!("{skills}; {}, {}", dialect.code(), dialect.title()),
+        None => format!("{skills}; approved skills, from this machine"),
+    }
+}
+
+/// Every decision, in the order of the filter.
+const DECISIONS: [&str; 5] =
+    ["approved", "changed since", "allowed once", "declined", "switched off"];
+
+/// What the user decided, in a word of [`DECISIONS`].
+fn decision_of(record: &Record) -> (Tone, &'static str) {
+    match &record.approval {
         _ if record.disabled => (Tone::Plain, "switched off"),
         Some(approval) if approval.revoked => (Tone::Warning, "changed since"),
         Some(_) => (Tone::Good, "approved"),
         None if record.next_load.is_some() => (Tone::Waiting, "allowed once"),
         None => (Tone::Bad, "declined"),
-    };
+    }
+}
+
+fn approval_row(record: &Record, skill: Cell) -> TableRow {
+    let approval = record.approval.as_ref();
+    let (tone, word) = decision_of(record);
     let next = record.next_load.as_ref();
     let how = approval.and_then(|approval| approval.channel).map_or("", DecisionChannel::words);
     let grants = approval.map(|approval| &approval.grants).or(next.map(|next| &next.grants));
@@ -215,7 +258,7 @@ fn approval_row(record: &Record) -> TableRow {
     }
     TableRow {
         cells: vec![
-            Cell::Skill(key, record.id.to_string()),
+            skill,
             Cell::State(tone, word.to_owned()),
             since.map_or_else(|| Cell::Text(String::new()), time),
             Cell::Text(how.to_owned()),
