@@ -22,6 +22,7 @@ pub(crate) const WRONG_SECRET: &str =
 pub(crate) const STALE_FORM: &str =
     "This form belongs to another session, so nothing was done. Open the page again and repeat it.";
 pub(crate) const NOT_FOUND: &str = "Not found";
+pub(crate) const ALL_SKILLS: &str = "All skills";
 pub(crate) const REFUSED: &str = "That is not possible";
 pub(crate) const LIVE_NEWS: &str = "Something changed since you opened this page.";
 pub(crate) const LIVE_SHOW: &str = "Show it";
@@ -42,6 +43,7 @@ pub(crate) const PREVIOUS: &str = "Previous";
 pub(crate) const NEXT: &str = "Next";
 pub(crate) const NOT_SCANNED: &str = "not scanned";
 pub(crate) const NO_FINDINGS: &str = "no findings";
+pub(crate) const NO_FINDINGS_SO_FAR: &str = "no findings in what was read";
 pub(crate) const FROM: &str = "from";
 pub(crate) const SIGNED_BY: &str = "signed by";
 
@@ -157,13 +159,14 @@ pub(crate) const UNREAD_CAUTION: &str = "You have not read all of its files.";
 pub(crate) const MOVED: &str = "Nothing was recorded: the skill is not what you were shown.";
 
 // Tables.
-pub(crate) const ACTS: &str = "Acts";
+pub(crate) const ACTS: &str = "Actions";
 pub(crate) const EXPORT: &str = "Export";
 pub(crate) const NO_ROWS: &str = "Nothing fits.";
 pub(crate) const PRESENT: &str = "found on this machine";
 pub(crate) const CONNECTED: &str = "connected";
 pub(crate) const PUT_INTO: &str = "Put this into";
-pub(crate) const CONNECT_ALL: &str = "Or let the program do it for every client on this machine:";
+pub(crate) const CONNECT_ALL: &str = "Let the program do it for every client on this machine:";
+pub(crate) const CONNECT_ONE: &str = "Or write the entry of a client yourself:";
 
 /// The name of a section.
 pub(crate) fn section(section: Section) -> &'static str {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { assertQuiet, close, look, signIn } from "../lib/browser.mjs";
+import { assertQuiet, close, launch, look, signIn } from "../lib/browser.mjs";
 import { changed, ordinary } from "../lib/fixtures.mjs";
 import { World, waitFor, write } from "../lib/programs.mjs";
 
@@ -89,6 +89,19 @@ test("a skill that was read shows all its views to everybody", async () => {
   assertQuiet(page);
 });
 
+test("a batch, and a page without a session, can be used by everybody", async () => {
+  await page.goto(`${ui.origin}/review`);
+  await page.getByLabel("Select all on this page").check();
+  await look(page, "review-selected");
+  await page.getByRole("button", { name: "Approve selected" }).click();
+  await page.getByRole("heading", { name: "Check before you decide" }).waitFor();
+  await look(page, "review-batch");
+  const other = await (await launch()).newPage();
+  await other.goto(ui.origin);
+  await look(other, "not-signed-in");
+  await other.close();
+});
+
 test("readers who want less motion get none", async () => {
   await page.goto(`${ui.origin}/`);
   const moving = () => page.evaluate(() => [...document.querySelectorAll("*")].filter((it) => {
@@ -127,6 +140,9 @@ test("on a narrow screen nothing is wider than the screen", async () => {
     await phone.goto(ui.origin + path);
     const wide = await phone.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= 320, `${name} is ${wide} wide`);
+    // Rows of tables are cards there, which need no scrolling to the side.
+    const beyond = await phone.evaluate(() => [...document.querySelectorAll(".scroll:has(> table.rows)")].map((it) => it.scrollWidth - it.clientWidth));
+    assert.ok(beyond.every((it) => it <= 0), `${name} has rows that are too wide`);
     const current = await phone.locator(".bar nav [aria-current]").boundingBox();
     assert.ok(current.x >= 0 && current.x + current.width <= 321, `${name} is in sight in the navigation`);
     await look(phone, `phone-${name}`);

@@ -43,6 +43,8 @@ pub struct CatalogueView {
     pub filters: Vec<FilterGroup>,
     /// What the reader should know about the list, such as a server that did not answer.
     pub notices: Vec<Notice>,
+    /// What a list without any skill says, if not the usual.
+    pub empty: Option<String>,
 }
 
 /// One skill in the list.

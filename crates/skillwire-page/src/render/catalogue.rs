@@ -6,7 +6,7 @@ use super::{layout::Frame, parts};
 use crate::{
     addresses,
     model::{CatalogueQuery, CatalogueRow, CatalogueView},
-    text::marked_line,
+    text::{marked_line, worded},
     texts as t,
 };
 
@@ -26,7 +26,7 @@ pub(crate) fn results(query: &CatalogueQuery, view: &CatalogueView) -> Markup {
     html! {
         p.found role="status" { (t::found(view.total, view.all)) }
         @if view.rows.is_empty() {
-            @if view.all == 0 { p.empty data-fills { (t::NO_SKILLS) } } @else { p.empty { (t::NO_MATCH) } }
+            @if view.all == 0 { p.empty data-fills { (worded(view.empty.as_deref().unwrap_or(t::NO_SKILLS))) } } @else { p.empty { (t::NO_MATCH) } }
         } @else {
             ol.skills aria-label=(t::RESULTS) { @for row in &view.rows { (skill_row(row)) } }
         }

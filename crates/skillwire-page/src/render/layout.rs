@@ -97,6 +97,7 @@ pub(crate) fn problem(title: &str, sentence: &str) -> Markup {
     html! {
         h1 { (title) }
         p { (worded(sentence)) }
+        p { a href="/" { "← " (t::ALL_SKILLS) } }
     }
 }
 

@@ -91,7 +91,7 @@ pub(super) fn search_form(
             @if let Some(words) = words {
                 label.words {
                     span { (label) }
-                    input type="search" name="q" value=(words) placeholder=(t::SEARCH_HINT) autocomplete="off" spellcheck="false";
+                    input type="search" name="q" value=(words) placeholder=[(label == t::SEARCH_SKILLS).then_some(t::SEARCH_HINT)] autocomplete="off" spellcheck="false";
                 }
             }
             @for group in groups {

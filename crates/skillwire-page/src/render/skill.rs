@@ -149,7 +149,7 @@ pub(super) fn summary(skill: &SkillView) -> Markup {
                 @if found > 0 { li.(severity.word()) { (t::findings(found, severity)) } }
             }
             @if evidence.is_scanned && evidence.worst().is_none_or(|worst| worst < Severity::Medium) {
-                li { (t::NO_FINDINGS) }
+                li { @if unread == 0 { (t::NO_FINDINGS) } @else { (t::NO_FINDINGS_SO_FAR) } }
             }
             @if hosts > 0 { li { (t::counted(hosts, "host")) } }
             @if let Some(files) = &skill.files {
@@ -248,7 +248,7 @@ pub(super) fn files(skill: &SkillView) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label=(t::VIEW_FILES) {
             table.files {
-                thead { tr { th scope="col" { (t::FILE) } th scope="col" { (t::TYPE) } th.number scope="col" { (t::SIZE) } } }
+                thead { tr { th scope="col" { (t::FILE) } th scope="col" { span.kind { (t::TYPE) } } th.number scope="col" { (t::SIZE) } } }
                 @for folder in shown.chunk_by(|a, b| folder_of(a) == folder_of(b)) {
                     (folder_rows(skill, folder))
                 }
@@ -279,7 +279,7 @@ fn folder_rows(skill: &SkillView, files: &[&FileRow]) -> Markup {
             @for file in files {
                 tr.inside[!folder.is_empty()] {
                     td { a href=(addresses::file(&skill.key, &file.path)) { (marked_line(&file.path[folder.len()..])) } }
-                    td { (file.media_type) @if !file.is_read { " " span.faint { (t::FILE_UNREAD) } } }
+                    td { span.kind { (file.media_type) } @if !file.is_read { " " span.faint { (t::FILE_UNREAD) } } }
                     td.number { @if let Some(bytes) = file.size { (t::size(bytes)) } }
                 }
             }

@@ -32,12 +32,15 @@ pub(crate) fn table(frame: &Frame, query: &TableQuery, view: &TableView) -> Mark
             p.empty data-fills { @if view.empty.is_empty() { (t::NO_ROWS) } @else { (worded(&view.empty)) } }
         } @else {
             div.scroll tabindex="0" role="region" aria-label=(t::section(frame.section)) {
-                table.rows {
-                    thead { tr {
-                        @for column in &view.columns { th scope="col" { (column) } }
-                        @if has_acts { th scope="col" { (t::ACTS) } }
+                // The roles stay when a narrow screen shows each row as a card.
+                table.rows role="table" {
+                    thead role="rowgroup" { tr role="row" {
+                        @for column in &view.columns { th scope="col" role="columnheader" { (column) } }
+                        @if has_acts { th scope="col" role="columnheader" { (t::ACTS) } }
                     } }
-                    tbody { @for row in &view.rows { (table_row(frame, row, has_acts, &back)) } }
+                    tbody role="rowgroup" {
+                        @for row in &view.rows { (table_row(frame, (&view.columns, row), has_acts, &back)) }
+                    }
                 }
             }
         }
@@ -45,11 +48,18 @@ pub(crate) fn table(frame: &Frame, query: &TableQuery, view: &TableView) -> Mark
     }
 }
 
-fn table_row(frame: &Frame, row: &TableRow, has_acts: bool, back: &str) -> Markup {
+fn table_row(
+    frame: &Frame,
+    (columns, row): (&[&'static str], &TableRow),
+    has_acts: bool,
+    back: &str,
+) -> Markup {
     html! {
-        tr {
-            @for cell in &row.cells { td { (table_cell(cell)) } }
-            @if has_acts { td.row-acts { @for act in &row.acts { (parts::own_button(&frame.form_token, act, back)) } } }
+        tr role="row" {
+            @for (cell, column) in row.cells.iter().zip(columns) {
+                td role="cell" data-label=(column) { (table_cell(cell)) }
+            }
+            @if has_acts { td.row-acts role="cell" { @for act in &row.acts { (parts::own_button(&frame.form_token, act, back)) } } }
         }
     }
 }
@@ -57,7 +67,7 @@ fn table_row(frame: &Frame, row: &TableRow, has_acts: bool, back: &str) -> Marku
 fn table_cell(cell: &Cell) -> Markup {
     match cell {
         Cell::Text(text) => marked_line(text),
-        Cell::Sentence(text) => worded(text),
+        Cell::Sentence(text) => html! { span.sentence { (worded(text)) } },
         Cell::Code(text) => html! { code { (marked(text)) } },
         Cell::Time(time) => html! { time datetime=(time) { (time) } },
         Cell::State(tone, word) => html! { span.pill.(tone.class()) { (word) } },
@@ -66,7 +76,7 @@ fn table_cell(cell: &Cell) -> Markup {
         }
         Cell::Detailed(text, detail) => html! {
             (marked_line(text))
-            div.faint { (marked_line(detail)) }
+            @if !detail.is_empty() { div.faint { (marked_line(detail)) } }
         },
     }
 }

@@ -133,7 +133,7 @@ impl PageProvider for CatalogPage {
             marks: Vec::new(),
         });
         let rows = rows.collect();
-        Ok(CatalogueView { rows, total, all, filters: Vec::new(), notices: Vec::new() })
+        Ok(CatalogueView { rows, total, all, ..CatalogueView::default() })
     }
 
     async fn skill(&self, _: &Visitor, key: &SkillKey) -> Filled<SkillView> {

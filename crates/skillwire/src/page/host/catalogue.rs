@@ -267,6 +267,18 @@ impl HostPage {
             all,
             filters: self.filters(&known),
             notices: self.notices(&known),
+            empty: Some(self.nothing_known().to_owned()),
+        }
+    }
+
+    /// What to do about a list without any skill.
+    fn nothing_known(&self) -> &'static str {
+        if self.configured.servers.is_empty() {
+            "There are no skills here yet. `skillwire server add LABEL URL` uses the skills of a server, \
+             `skillwire add` installs skills of a repository, and skills in the folders of your agents \
+             appear by themselves."
+        } else {
+            "There are no skills here yet: none of your servers has listed one."
         }
     }
 

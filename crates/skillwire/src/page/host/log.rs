@@ -5,6 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use skillwire_core::Digest;
 use skillwire_page::{
     Filled, PageProblem,
     model::{Cell, FilterChoice, FilterGroup, Section, TableQuery, TableRow, TableView, Tone},
@@ -54,6 +55,12 @@ const ACTIONS: [Action; 14] = [
 fn word(action: Action) -> String {
     let value = serde_json::to_value(action).unwrap_or_default();
     value.as_str().unwrap_or_default().replace('_', " ")
+}
+
+/// The beginning of a digest, as far as it tells contents apart at a glance; the page of the skill has all
+/// of it.
+fn short(content: &Digest) -> String {
+    content.to_string().chars().take("sha256:".len() + 16).chain(['…']).collect()
 }
 
 /// Which events a section shows.
@@ -246,7 +253,7 @@ impl HostPage {
                 self.skill_cell(&open.id),
                 Cell::Time(humantime::format_rfc3339_seconds(open.since).to_string()),
                 Cell::Text(counted(open.windows, "window")),
-                Cell::Code(open.content.map(|content| content.to_string()).unwrap_or_default()),
+                Cell::Code(open.content.map(|content| short(&content)).unwrap_or_default()),
             ],
             acts: Vec::new(),
         });

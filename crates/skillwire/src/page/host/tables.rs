@@ -108,7 +108,7 @@ impl HostPage {
                     listed_words(listing),
                     Some(*at),
                     Some(changed.map_or_else(
-                        || Cell::Text("none since you opened this page".to_owned()),
+                        || Cell::Text("none so far".to_owned()),
                         time,
                     )),
                 ),

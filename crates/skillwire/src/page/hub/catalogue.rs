@@ -45,6 +45,10 @@ impl HubPage {
             all: snapshot.listed_count(),
             filters: vec![namespaces],
             notices: Vec::new(),
+            empty: Some(
+                "The channel `latest` serves no skill that you may see. `skillwire publish` publishes one."
+                    .to_owned(),
+            ),
         })
     }
 }
