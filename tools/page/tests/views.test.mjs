@@ -81,6 +81,9 @@ test("a skill that was read shows all its views to everybody", async () => {
   for (const layout of ["split", "unified"]) {
     await page.goto(`${ui.origin}/diff?id=${id}&layout=${layout}`);
     await look(page, `diff-${layout}`);
+    await page.locator(".file-diff").first().evaluate((it) => it.scrollIntoView());
+    assert.ok((await page.locator(".diff mark").count()) >= 2, "the part of a line that differs is marked");
+    await look(page, `diff-${layout}-lines`);
   }
   for (const path of ["scripts/refund.py", "assets/flow.png"]) {
     await page.goto(`${ui.origin}/file?id=${id}&path=${encodeURIComponent(path)}`);

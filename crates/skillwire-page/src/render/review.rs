@@ -201,14 +201,14 @@ pub(crate) fn batch(frame: &Frame, view: &BatchView) -> Markup {
             }
         }
         @if !usable.is_empty() {
-            form method="post" action="/review/batch" {
+            form.confirm method="post" action="/review/batch" {
                 (parts::form_token(&frame.form_token))
                 input type="hidden" name="confirmed" value="yes";
                 input type="hidden" name="answer" value=(view.answer.word());
                 @if let Some(reason) = &view.reason { input type="hidden" name="reason" value=(reason); }
                 @for item in &usable { input type="hidden" name="chosen" value={ (item.review.shown) " " (item.review.skill.key) }; }
                 button.(class) type="submit" { (t::batch_question(view.answer, usable.len())) }
-                " " a.button.quiet href="/review" { (t::CANCEL) }
+                a.button.quiet href="/review" { (t::CANCEL) }
             }
         }
     }

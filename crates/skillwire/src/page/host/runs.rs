@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use skillwire_page::model::{Cell, TableRow, Tone};
-use skillwire_trust::{Action, Decision, Event};
+use skillwire_trust::{Action, Decision, Event, Reason};
 
 /// The most runs whose end is still awaited while the log is read.
 const MAX_STARTED: usize = 256;
@@ -36,7 +36,9 @@ struct UsedResources {
 
 impl RunRecord {
     pub(super) fn parse(detail: &str) -> Self {
-        if let Ok(record) = serde_json::from_str::<Self>(detail) {
+        if let Ok(mut record) = serde_json::from_str::<Self>(detail) {
+            // The message of a failure was written for a terminal.
+            record.outcome = record.outcome.replace("not run: error: ", "not run: ").replace('`', "");
             return record;
         }
         let (script, outcome) = match detail.split_once(": ") {
@@ -137,8 +139,7 @@ pub(super) fn run_row(event: &Event, skill: Cell) -> TableRow {
     let detail = event.detail.as_deref().unwrap_or_default();
     let record = RunRecord::parse(detail);
     let (tone, word) = match (event.decision, event.reason) {
-        (Decision::Refused, Some(reason)) => (Tone::Bad, format!("not run: {}", reason.code())),
-        (Decision::Refused, None) => (Tone::Bad, "not run".to_owned()),
+        (Decision::Refused, _) => (Tone::Bad, "not run".to_owned()),
         (Decision::Allowed, _) if record.is_started() => {
             (Tone::Waiting, "started, no end yet".to_owned())
         }
@@ -148,8 +149,10 @@ pub(super) fn run_row(event: &Event, skill: Cell) -> TableRow {
             outcome => (Tone::Warning, cut(outcome)),
         },
     };
-    let reason = record.outcome.strip_prefix("not run: ").unwrap_or_default();
-    let reason = reason.strip_prefix("error: ").unwrap_or(reason);
+    let reason = match record.outcome.strip_prefix("not run: ") {
+        Some(reason) => reason,
+        None => event.reason.map_or("", Reason::meaning),
+    };
     let used = record.used().unwrap_or_else(|| cut(reason));
     TableRow {
         cells: vec![
