@@ -38,7 +38,8 @@ impl RunRecord {
     pub(super) fn parse(detail: &str) -> Self {
         if let Ok(mut record) = serde_json::from_str::<Self>(detail) {
             // The message of a failure was written for a terminal.
-            record.outcome = record.outcome.replace("not run: error: ", "not run: ").replace('`', "");
+            record.outcome =
+                record.outcome.replace("not run: error: ", "not run: ").replace('`', "");
             return record;
         }
         let (script, outcome) = match detail.split_once(": ") {

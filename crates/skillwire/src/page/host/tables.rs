@@ -107,10 +107,7 @@ impl HostPage {
                     Cell::State(Tone::Good, "listed".to_owned()),
                     listed_words(listing),
                     Some(*at),
-                    Some(changed.map_or_else(
-                        || Cell::Text("none so far".to_owned()),
-                        time,
-                    )),
+                    Some(changed.map_or_else(|| Cell::Text("none so far".to_owned()), time)),
                 ),
                 Some(ListingState::Failed { at, refusal }) => (
                     Cell::State(Tone::Bad, "failed".to_owned()),
