@@ -8,8 +8,8 @@ A warm `load_skill` (its entry fresh, its `SKILL.md` cached) is compared with a 
 a time, in turns. Requests are written as bytes that are ready and answers are not parsed, so that
 the client costs little and the same for both. Memory is what the bridge has resident when it knows
 10 servers with 1,000 skills each. Searches are measured among 100,000 skills of a folder, with
-`serve`, which searches like the bridge does; `--only` takes one of the three. The exit code
-is 1 when a target is missed.
+`serve`, which searches like the bridge does; the first search after a start is measured with both.
+`--only` takes one of the three. The exit code is 1 when a target is missed.
 """
 
 from __future__ import annotations
@@ -209,9 +209,29 @@ def searches(binary: Path, folder: Path) -> bool:
             good = good and middle <= MOST_MS
             print(f"a search among {SEARCHED} skills, {what}: {middle:.1f} ms, the slowest "
                   f"{max(times):.1f} ms (target ≤ {MOST_MS:.0f} ms)")
-    print(f"the first search, right after the first answer: {first:.2f} s, {grown:.0f} MiB more "
-          f"(target ≤ {MOST_FIRST_S:.0f} s)")
-    return good and first <= MOST_FIRST_S
+    print(f"the first search of `serve`, right after the first answer: {first:.2f} s, "
+          f"{grown:.0f} MiB more (target ≤ {MOST_FIRST_S:.0f} s)")
+    return first_of_bridge(binary, home, skills) and good and first <= MOST_FIRST_S
+
+
+def first_of_bridge(binary: Path, home: Path, skills: Path) -> bool:
+    """The first search of a bridge that has just listed a server with all these skills."""
+    run(binary, home, "server", "add", "up", "--no-connect", "--", str(binary), "serve", str(skills))
+    with Piped([str(binary), "bridge"], home) as bridge:
+        begun = time.monotonic()
+        while not bridge.call("list_skills").startswith(f"{SEARCHED} skills found."):
+            if time.monotonic() - begun > 120:
+                raise SystemExit("the skills never became known")
+            time.sleep(0.02)
+        listed = time.monotonic() - begun
+        begun = time.perf_counter()
+        found = bridge.call("list_skills", query="refund")
+        first = time.perf_counter() - begun
+    if "No skill" in found:
+        raise SystemExit(f"the bridge found nothing: {found[:500]!r}")
+    print(f"the first search of `bridge`, once the skills are listed ({listed:.1f} s after its start): "
+          f"{first:.2f} s (target ≤ {MOST_FIRST_S:.0f} s)")
+    return first <= MOST_FIRST_S
 
 
 def main() -> int:
