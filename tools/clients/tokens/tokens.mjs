@@ -110,7 +110,8 @@ try {
     const listing = tokens(await bridge.text("list_skills", {}));
     const loads = [];
     for (const skill of listed) {
-      const file = readFileSync(join(served, skill.name, "SKILL.md"), "utf8");
+      const path = skill.uri.replace(/^skill:\/\//, "");
+      const file = readFileSync(join(served, path), "utf8");
       const loaded = tokens(await bridge.text("load_skill", { name: skill.handle }));
       loads.push({ handle: skill.handle, file: tokens(file), loaded });
     }
@@ -127,7 +128,8 @@ try {
     missed ||= ofTools + ofInstructions > GOAL_SHOWN || most > GOAL_LOADED;
   }
 } finally {
-  rmSync(home, { recursive: true, force: true });
+  // A server that is ending may still write.
+  rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
 if (check && missed) {
   console.error(`A goal is missed: ${GOAL_SHOWN} tokens shown, ${GOAL_LOADED} times the file loaded.`);

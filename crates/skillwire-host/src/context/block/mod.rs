@@ -222,23 +222,22 @@ fn asks_for_something(entry: &SkillEntry, text: &str) -> bool {
     keys.any(|key| !ONLY_WORDS.contains(&key.as_str())) || text.contains("!`")
 }
 
-/// Says how many files a skill has besides `SKILL.md`, and names those that its text does not name,
-/// or that are large. None of them has been read.
+/// Says how many files a skill has besides `SKILL.md` and its licence, and names those that its text
+/// does not name, or that are large. None of them has been read.
 fn files(others: Option<&[(RelPath, Option<u64>)]>, text: &str) -> String {
     let Some(others) = others else {
         return "Files: The server does not list them.".to_owned();
     };
+    // Most skills have a licence, which no task needs: naming it costs each load some ten tokens.
+    let others: Vec<_> = others.iter().filter(|(path, _)| !is_licence(path.as_str())).collect();
     if others.is_empty() {
         return "Files: none".to_owned();
     }
-    let unnamed: Vec<String> = others
+    let unnamed: Vec<_> = others
         .iter()
         .take(MAX_LOOKED_FOR)
-        .filter_map(|(path, size)| match size.filter(|size| *size >= LARGE_FILE) {
-            Some(size) => Some(format!("\n- {} ({size} bytes)", one_line(path.as_str()))),
-            None if names(text, path.as_str()) => None,
-            None => Some(format!("\n- {}", one_line(path.as_str()))),
-        })
+        .map(|(path, size)| (path.as_str(), size.filter(|size| *size >= LARGE_FILE)))
+        .filter(|(path, large)| large.is_some() || !names(text, path))
         .collect();
     let count = others.len();
     let not_looked_for = count.saturating_sub(MAX_LOOKED_FOR);
@@ -251,8 +250,42 @@ fn files(others: Option<&[(RelPath, Option<u64>)]>, text: &str) -> String {
     };
     let some_are_named = unnamed.len() + not_looked_for < count;
     let also = if some_are_named { ", those named below and" } else { "" };
-    let shown: String = unnamed.into_iter().take(MAX_FILES_NAMED).collect();
+    let shown = lines(unnamed.get(..MAX_FILES_NAMED).unwrap_or(&unnamed));
     format!("Files: {count}{also}{shown}{rest}")
+}
+
+/// Names files, each with its size if it is large. Plain names of one directory share a line, since
+/// repeating the directory is most of what a model pays for a list. A name with a space or another
+/// unusual character has a line of its own, on which it cannot pass for two.
+fn lines(files: &[(&str, Option<u64>)]) -> String {
+    let mut lines = String::new();
+    let share = |one: &(&str, _), next: &(&str, _)| {
+        shares_line(*one).is_some_and(|directory| shares_line(*next) == Some(directory))
+    };
+    for group in files.chunk_by(share) {
+        if let [(path, size)] = group {
+            lines.extend(["\n- ", &one_line(path)]);
+            lines.extend(size.map(|size| format!(" ({size} bytes)")));
+        } else if let Some(directory) = group.first().and_then(|file| shares_line(*file)) {
+            lines.extend(["\n- ", directory, "/:"]);
+            group.iter().for_each(|(path, _)| lines.extend([" ", &path[directory.len() + 1..]]));
+        }
+    }
+    lines
+}
+
+/// Tells whether a file at a skill's top is a licence or a notice, by its name.
+fn is_licence(path: &str) -> bool {
+    let name = path.to_ascii_lowercase();
+    let stem = name.strip_suffix(".txt").or(name.strip_suffix(".md")).unwrap_or(&name);
+    ["license", "licence", "copying", "notice"].contains(&stem)
+}
+
+/// Returns the directory of a file that may share a line with others of it.
+fn shares_line((path, large): (&str, Option<u64>)) -> Option<&str> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/');
+    let shares = large.is_none() && path.bytes().all(is_plain);
+    path.rsplit_once('/').filter(|_| shares).map(|(directory, _)| directory)
 }
 
 /// Tells whether a text has a path as a word of its own, as links and commands do.

@@ -196,9 +196,8 @@ fn long_file_lists_are_capped_hst_108() {
         others: others.as_deref(),
     };
     let text = loaded_skill(skill, &boundaries()).unwrap().into_string();
-    assert!(text.contains("Files: 120\n- data/000.csv"));
-    assert!(text.contains("data/019.csv") && !text.contains("data/020.csv"));
-    assert!(text.contains("- and 100 more"));
+    assert!(text.contains("Files: 120\n- data/: 000.csv 001.csv"));
+    assert!(text.contains(" 019.csv\n- and 100 more") && !text.contains("020.csv"));
 }
 
 #[test]
@@ -237,9 +236,29 @@ fn files_that_the_text_names_are_not_named_again_cl_10() {
         files.split_once("\nContent,").unwrap().0.to_owned()
     };
     assert_eq!(note(&files[..1]), "none");
+    assert_eq!(note(&[files[0], ("LICENSE.txt", b"x")]), "none");
+    let with_licence: [(&str, &[u8]); 4] =
+        [files[0], ("Notice", b"x"), files[1], ("references/license.md", b"x")];
+    assert_eq!(note(&with_licence), "2, those named below and\n- references/license.md");
     assert_eq!(note(&files[..3]), "2, named below");
     let rest = "- data.csv\n- large.csv (10000 bytes)\n- references/limits.md";
     assert_eq!(note(&files), format!("5, those named below and\n{rest}"));
+}
+
+#[test]
+fn names_of_one_directory_share_a_line_unless_one_could_pass_for_two_cl_10() {
+    let files = [
+        ("references/a.md", None),
+        ("references/b.md", None),
+        ("references/c d.md", None),
+        ("references/e.md", None),
+        ("references/f.md", Some(20_000)),
+        ("references/x/y.md", None),
+        ("run.py", None),
+    ];
+    let expected = "\n- references/: a.md b.md\n- references/c d.md\n- references/e.md\n\
+        - references/f.md (20000 bytes)\n- references/x/y.md\n- run.py";
+    assert_eq!(lines(&files), expected);
 }
 
 #[test]
