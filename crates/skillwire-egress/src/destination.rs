@@ -11,6 +11,25 @@ pub struct NetworkDestination {
     port: u16,
 }
 
+/// A destination that a script asked for and did not reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedDestination {
+    /// The host and port that the script asked for.
+    pub destination: NetworkDestination,
+    /// Why it was refused.
+    pub reason: RefusalReason,
+}
+
+/// Why a script did not reach a destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RefusalReason {
+    /// It was not granted.
+    NotGranted,
+    /// The name was granted, and leads to this machine or a private network.
+    NotPublic,
+}
+
 /// A text that is not a host and a port.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not of the form `HOST:PORT` or `*.DOMAIN:PORT`", .0.escape_debug())]

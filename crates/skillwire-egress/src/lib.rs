@@ -24,6 +24,8 @@ mod outgoing;
 #[cfg(target_os = "linux")]
 mod proxy;
 
-pub use self::destination::{InvalidDestination, NetworkDestination};
+pub use self::destination::{
+    InvalidDestination, NetworkDestination, RefusalReason, RefusedDestination,
+};
 #[cfg(target_os = "linux")]
 pub use self::proxy::EgressProxy;

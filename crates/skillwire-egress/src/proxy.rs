@@ -22,7 +22,7 @@ use std::{
 use parking_lot::Mutex;
 
 use crate::{
-    NetworkDestination,
+    NetworkDestination, RefusalReason, RefusedDestination,
     outgoing::{UnreachableHost, reach},
 };
 
@@ -34,6 +34,9 @@ const MAX_HEAD: usize = 16 * 1024;
 
 /// The most header fields of a request.
 const MAX_FIELDS: usize = 256;
+
+/// The most refused destinations that are kept for the user. A script chooses them.
+const MAX_REFUSED: usize = 8;
 
 /// How long a client may take to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -62,6 +65,7 @@ struct ProxyState {
     ended: AtomicBool,
     /// Both streams of every open connection.
     open: Mutex<BTreeMap<u64, Vec<TcpStream>>>,
+    refused: Mutex<Vec<RefusedDestination>>,
 }
 
 impl EgressProxy {
@@ -71,6 +75,7 @@ impl EgressProxy {
             granted: granted.to_vec(),
             ended: AtomicBool::new(false),
             open: Mutex::default(),
+            refused: Mutex::default(),
         });
         let accept_thread = {
             let listener = listener.try_clone()?;
@@ -80,6 +85,11 @@ impl EgressProxy {
                 .spawn(move || accept_connections(&listener, &state))?
         };
         Ok(Self { listener, state, accept_thread: Some(accept_thread) })
+    }
+
+    /// The first destinations that the script asked for and was refused, each once.
+    pub fn refused(&self) -> Vec<RefusedDestination> {
+        self.state.refused.lock().clone()
     }
 }
 
@@ -128,6 +138,15 @@ fn accept_connections(listener: &TcpListener, state: &Arc<ProxyState>) {
 }
 
 impl ProxyState {
+    /// Keeps a refused destination, so that the user learns why the script failed.
+    fn note_refused(&self, destination: &NetworkDestination, reason: RefusalReason) {
+        let mut refused = self.refused.lock();
+        let noted = RefusedDestination { destination: destination.clone(), reason };
+        if refused.len() < MAX_REFUSED && !refused.contains(&noted) {
+            refused.push(noted);
+        }
+    }
+
     /// Registers a stream, so that it ends with the proxy.
     fn register(&self, connection: u64, stream: &TcpStream) -> io::Result<()> {
         let stream = stream.try_clone()?;
@@ -157,6 +176,7 @@ fn serve_connection(client: &TcpStream, connection: u64, state: &ProxyState) -> 
     };
     // Compared as text, before any name is resolved: what was granted is a name, not an address.
     if !state.granted.iter().any(|granted| granted.covers(&request.destination)) {
+        state.note_refused(&request.destination, RefusalReason::NotGranted);
         refuse(client, "403 Forbidden", "This destination was not granted to the script.");
         return Ok(());
     }
@@ -164,6 +184,7 @@ fn serve_connection(client: &TcpStream, connection: u64, state: &ProxyState) -> 
     let server = match reach(&request.destination, &has_ended) {
         Ok(server) => server,
         Err(UnreachableHost::NotPublic) => {
+            state.note_refused(&request.destination, RefusalReason::NotPublic);
             let why =
                 "The name leads to this machine or a private network. Grant the address itself.";
             refuse(client, "403 Forbidden", why);
@@ -384,10 +405,12 @@ mod tests {
         server.set_nonblocking(true).unwrap();
         let port = server.local_addr().unwrap().port();
         let granted = NetworkDestination::parse(&format!("localhost:{port}")).unwrap();
-        let (_proxy, client) = proxy(&[granted]);
+        let (running, client) = proxy(&[granted]);
         write!(&client, "CONNECT localhost:{port} HTTP/1.1\r\n\r\n").unwrap();
         let answer = answer(client);
         assert!(answer.starts_with("HTTP/1.1 403 ") && answer.contains("private"), "{answer}");
+        let [refused] = &*running.refused() else { panic!("one is refused") };
+        assert_eq!(refused.reason, RefusalReason::NotPublic);
         assert_eq!(server.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock);
     }
 

@@ -99,7 +99,9 @@ mod test_skip;
 
 pub use bytes::Bytes;
 pub use skillwire_core::RelPath;
-pub use skillwire_egress::{InvalidDestination, NetworkDestination};
+pub use skillwire_egress::{
+    InvalidDestination, NetworkDestination, RefusalReason, RefusedDestination,
+};
 
 pub use self::{
     arguments::{InvalidArguments, ScriptArguments},

@@ -5,6 +5,7 @@ use std::{fmt, time::Duration};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use skillwire_core::RelPath;
+use skillwire_egress::RefusedDestination;
 
 use crate::{enforced_limit::EnforcedLimit, isolation::IsolationTier};
 
@@ -23,6 +24,8 @@ pub struct RunOutcome {
     /// How many entries of the output folder were not collected: links, devices, unreadable names,
     /// or more than the limits allow.
     pub skipped_files: u64,
+    /// The first destinations that it asked for and was refused; only where it was granted some.
+    pub refused_destinations: Vec<RefusedDestination>,
     /// What the run used.
     pub usage: ResourceUsage,
     /// The tier that it ran in.

@@ -87,7 +87,7 @@ pub use self::{
     review::{AnsweredReview, ApprovalReview, ReviewOutcome, ShownReview},
     run_grants::{
         GrantKind, InputPath, InvalidRunGrant, MemoryLimit, RunGrants, RunRequest, TimeLimit,
-        VariableName, WiderThanGranted,
+        VariableName, WiderThanGranted, is_script,
     },
     signature::{SignatureCheck, SignatureRule, SignatureRules, Voucher},
     signed_decision::{DecisionCheck, DecisionKeys, SignedDecision},

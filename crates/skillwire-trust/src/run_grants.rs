@@ -8,6 +8,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use skillwire_core::RelPath;
 
 use crate::network_grant::NetworkGrant;
 
@@ -16,6 +17,15 @@ mod request;
 mod tests;
 
 pub use self::request::{RunRequest, WiderThanGranted};
+
+/// Tells whether a file of a skill looks like a script that can be run, by its path alone.
+pub fn is_script(path: &RelPath) -> bool {
+    let extension = path.file_name().rsplit_once('.').map(|(_, extension)| extension);
+    match extension {
+        Some(extension) => ["py", "sh", "bash", "js", "mjs", "cjs"].contains(&extension),
+        None => path.segments().next() == Some("scripts"),
+    }
+}
 
 /// The most destinations, variables or folders that one skill is granted each.
 const MAX_GRANTED: usize = 64;

@@ -7,6 +7,18 @@ pub(crate) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> 
     near.min().map(|(_, word)| word)
 }
 
+/// Returns the path that a user probably meant: the one that was typed without its folders, or the one
+/// that is most like it.
+#[cfg(feature = "host")]
+pub(crate) fn nearest_path<'a>(
+    typed: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> Option<&'a str> {
+    let has_name =
+        |path: &&str| path.strip_suffix(typed).is_some_and(|folder| folder.ends_with('/'));
+    known.clone().find(has_name).or_else(|| nearest(typed, known))
+}
+
 /// The number of letters to add, remove, replace or swap with their neighbour.
 fn distance(one: &str, two: &str) -> usize {
     let [one, two] = [one, two].map(|word| word.chars().collect::<Vec<_>>());

@@ -9,7 +9,7 @@ use skillwire_dialects::skills_page::RemoteRun;
 use skillwire_engine::offer::{Client, ToolReply};
 use skillwire_trust::{
     InputPath, InvalidNetworkGrant, InvalidRunGrant, NetworkGrant, Reason, Refusal, RunGrants,
-    RunRequest, VariableName,
+    RunRequest, VariableName, is_script,
 };
 use tokio::sync::mpsc;
 
@@ -178,15 +178,6 @@ impl Bridge {
         let more = scripts.len().saturating_sub(MAX_NAMED);
         let more = if more > 0 { format!("  and {more} more\n") } else { String::new() };
         format!("Scripts of the skill:\n{named}{more}{how}\n")
-    }
-}
-
-/// Tells whether a file looks like a script.
-fn is_script(path: &RelPath) -> bool {
-    let extension = path.file_name().rsplit_once('.').map(|(_, extension)| extension);
-    match extension {
-        Some(extension) => ["py", "sh", "bash", "js", "mjs", "cjs"].contains(&extension),
-        None => path.segments().next() == Some("scripts"),
     }
 }
 

@@ -22,14 +22,9 @@ pub(crate) struct RunArgs {
     /// The script's path in the skill, such as `scripts/report.py`, and the script's own arguments.
     ///
     /// Nothing after the script's path is an option of this command. An argument that names a file
-    /// of yours gives the script a copy of it.
+    /// of yours gives the script a copy of it. Without a script, the command names those of the skill.
     // One list: clap would otherwise take options between the script and its first word.
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "SCRIPT [ARGS]"
-    )]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "SCRIPT [ARGS]")]
     command: Vec<String>,
     /// Give the script a copy of this file or folder in its working folder, called NAME or as you
     /// wrote it; may be repeated.

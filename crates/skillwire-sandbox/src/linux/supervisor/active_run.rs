@@ -9,7 +9,7 @@ use std::{
 };
 
 use rustix::event::{PollFd, PollFlags, poll};
-use skillwire_egress::EgressProxy;
+use skillwire_egress::{EgressProxy, RefusedDestination};
 
 use super::{
     super::{
@@ -47,6 +47,7 @@ pub(super) struct ActiveRun<'a> {
     stdout: CapturedStream,
     stderr: CapturedStream,
     proxy: Option<EgressProxy>,
+    refused: Vec<RefusedDestination>,
     job: &'a ScriptJob,
     started: Instant,
     cgroup: Option<RunCgroup>,
@@ -73,6 +74,7 @@ impl<'a> ActiveRun<'a> {
             stdout: streams.stdout,
             stderr: streams.stderr,
             proxy: None,
+            refused: Vec::new(),
             job,
             started,
             cgroup,
@@ -210,7 +212,7 @@ impl<'a> ActiveRun<'a> {
     pub(super) fn hang_up(&mut self, helper: HelperProcess, maintenance: &MaintenanceThread) {
         self.control = None;
         // No connection outlives the script.
-        self.proxy = None;
+        self.refused = self.proxy.take().map(|proxy| proxy.refused()).unwrap_or_default();
         let mut remains = RunRemains { helper, cgroup: self.cgroup.take() };
         // A helper that reported the end has waited for every process of the script. Only then may
         // the rest be cleaned up in the background: otherwise a process that ignores signals could
@@ -241,7 +243,7 @@ impl<'a> ActiveRun<'a> {
         enforcement: AggregateEnforcement,
         send_error: Option<io::Error>,
     ) -> Result<FinishedRun, RunFailure> {
-        let Self { reports, stop, mut usage, stdout, stderr, job, .. } = self;
+        let Self { reports, stop, mut usage, stdout, stderr, refused, job, .. } = self;
         let reports = reports.into_reports();
         if let Some(failure) = reports.failure {
             return Err(failure.into());
@@ -277,6 +279,7 @@ impl<'a> ActiveRun<'a> {
             stderr: text(stderr),
             files,
             skipped_files,
+            refused_destinations: refused,
             usage,
             tier,
             enforcement,

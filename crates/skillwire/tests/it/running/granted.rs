@@ -33,3 +33,30 @@ async fn a_run_gets_what_the_skill_was_granted_or_less() {
     let ran = user.run_with(&variables[..1], &[], &["see.py"]).await.assert_exit(0);
     assert_eq!(ran.stdout, "secret None\n");
 }
+
+/// Asks the proxy for a destination, as libraries do.
+const CONNECT: &str = "import os, socket, sys\n\
+    proxy = os.environ['https_proxy'].removeprefix('http://').split(':')\n\
+    for name in sys.argv[1:]:\n\
+    \x20   s = socket.create_connection((proxy[0], int(proxy[1])))\n\
+    \x20   s.sendall(f'CONNECT {name} HTTP/1.1\\r\\n\\r\\n'.encode())\n\
+    \x20   print(s.recv(12).decode())\n";
+
+#[tokio::test]
+async fn destinations_that_a_script_was_kept_from_are_named_fu_26() {
+    let grants = ["--network", "api.example.com:443", "--network", "localhost:9"];
+    let user = ScriptUser::granted(&[("ask.py", CONNECT)], &grants).await;
+    let command = ["ask.py", "cdn.example.com:443", "cdn.example.com:443", "localhost:9"];
+    let ran = user.run(&[], &command).await.assert_exit(0);
+    assert_eq!(ran.stdout, "HTTP/1.1 403\n".repeat(3));
+    let not_granted = "It was kept from `cdn.example.com:443`, which this run was not given.";
+    assert_eq!(ran.stderr.matches(not_granted).count(), 1, "{}", ran.stderr);
+    // The command keeps what was granted before.
+    let grant = ["api.example.com:443", "cdn.example.com:443", "localhost:9"];
+    let line = ran.stderr.lines().find(|line| line.starts_with(not_granted)).unwrap();
+    assert!(grant.iter().all(|one| line.contains(&format!("--network {one}"))), "{line}");
+    assert!(ran.stderr.contains("`localhost:9`: the name leads to this machine"), "{}", ran.stderr);
+    let ran = user.run(&["--json"], &command).await.assert_exit(0);
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(json["kept_from"], serde_json::json!(["cdn.example.com:443", "localhost:9"]));
+}

@@ -42,3 +42,18 @@ async fn scripts_import_from_the_skill_and_call_each_other() {
     let ran = user.run(&[], &["scripts/outer.sh", "word"]).await.assert_exit(0);
     assert_eq!(ran.stdout, "inner got word\n");
 }
+
+#[tokio::test]
+async fn a_script_that_is_not_named_or_lies_in_a_folder_is_told_fu_26() {
+    let files = [("scripts/words.py", WORDS), ("references/a.md", "text")];
+    let user = ScriptUser::new(&files).await;
+    let none = user.run(&[], &[]).await.assert_exit(102);
+    assert!(none.stderr.starts_with("error: No script was named.\n"), "{none:?}");
+    assert!(none.stderr.contains("The skill's scripts: `scripts/words.py`."), "{none:?}");
+    let bare = user.run(&[], &["words.py"]).await;
+    bare.assert_refused(102, "Did you mean `scripts/words.py`?");
+    let time = user.run(&["--time", "0"], &["scripts/words.py"]).await;
+    time.assert_refused(102, "The time of a run is 1 to 86400 seconds, and not 0.");
+    let input = user.run(&["--input", "none.csv"], &["scripts/words.py"]).await;
+    input.assert_refused(102, "Name a file or folder that you can read.");
+}

@@ -7,8 +7,9 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use skillwire_host::context::text::one_line;
-use skillwire_sandbox::{OutputFile, RunOutcome, usage_record};
+use skillwire_host::{Window, context::text::one_line};
+use skillwire_sandbox::{OutputFile, RefusalReason, RefusedDestination, RunOutcome, usage_record};
+use skillwire_trust::{NetworkGrant, RunRequest};
 
 use super::prepare::{EditedFile, UserInputsSummary};
 use crate::{
@@ -16,7 +17,9 @@ use crate::{
     exit::Exit,
     failure::Failure,
     output::{byte_size, counted},
-    prose, report,
+    prose,
+    refusals::argument,
+    remedies, report,
     session::NamedSkill,
 };
 
@@ -104,13 +107,22 @@ fn write_output(folder: &Path, files: &[&OutputFile]) -> io::Result<()> {
 }
 
 /// Prints how the script ended and what it used. Its output was printed before.
-pub(super) fn print_end(args: &RunArgs, kept: &KeptFiles, ran: &RunOutcome) -> Result<(), Failure> {
+pub(super) fn print_end(
+    named: &NamedSkill,
+    window: &Window,
+    args: &RunArgs,
+    kept: &KeptFiles,
+    ran: &RunOutcome,
+) -> Result<(), Failure> {
     let mut err = prose::stderr();
     if !ran.end.is_success() {
         writeln!(err, "The script {}.", ran.end)?;
     }
     if args.quiet {
         return Ok(());
+    }
+    for refused in &ran.refused_destinations {
+        writeln!(err, "{}", refused_sentence(named, window, refused))?;
     }
     for target in &kept.replaced {
         writeln!(err, "`{}` was replaced.", one_line(&target.display().to_string()))?;
@@ -143,6 +155,30 @@ pub(super) fn print_end(args: &RunArgs, kept: &KeptFiles, ran: &RunOutcome) -> R
     Ok(())
 }
 
+/// Says that the script asked for a destination and did not reach it: most scripts report a failure that
+/// does not say why.
+fn refused_sentence(named: &NamedSkill, window: &Window, refused: &RefusedDestination) -> String {
+    let destination = refused.destination.to_string();
+    if refused.reason != RefusalReason::NotGranted {
+        return format!(
+            "It was kept from `{destination}`: the name leads to this machine or a network that is not \
+             public. Grant the address itself if that is what you want."
+        );
+    }
+    let kept_from = format!("It was kept from `{destination}`, which this run was not given.");
+    // With everything that is granted already, so that the new approval takes nothing away.
+    let asked = NetworkGrant::parse(&destination).ok();
+    let asked = asked.map(|grant| RunRequest::default().network([grant]));
+    let wider = asked.and_then(|asked| window.grants_for_run(&asked).err());
+    match wider.as_ref().and_then(|refusal| refusal.remedy.as_deref()) {
+        Some(remedy) => {
+            let words = remedies::sentence(remedy, |_| argument(&named.handle));
+            format!("{kept_from} {words}")
+        }
+        None => kept_from,
+    }
+}
+
 pub(super) fn print_json(
     named: &NamedSkill,
     args: &RunArgs,
@@ -165,6 +201,8 @@ pub(super) fn print_json(
         })
     });
     let replaced = kept.replaced.iter().map(|path| path.display().to_string());
+    let refused = ran.refused_destinations.iter();
+    let kept_from = refused.map(|refused| refused.destination.to_string());
     let outcome = json!({
         "handle": named.handle,
         "script": args.script(),
@@ -178,6 +216,7 @@ pub(super) fn print_json(
         "files": files,
         "replaced": replaced.collect::<Vec<_>>(),
         "left_out": ran.skipped_files,
+        "kept_from": kept_from.collect::<Vec<_>>(),
         "used": usage_record(&ran.usage),
     });
     report::json(&mut io::stdout().lock(), &outcome)?;

@@ -1,6 +1,7 @@
 //! `skillwire run`: a script of an approved skill, isolated.
 
 mod announce;
+mod choosing;
 mod environment;
 mod finish;
 mod on_server;
@@ -36,6 +37,9 @@ pub(in crate::commands) fn run(args: &RunArgs) -> Result<ExitStatus, Failure> {
             finish::check_output(folder)?;
         }
         let named = session.find_now(&args.handle).await?;
+        if args.script().is_empty() {
+            return Err(choosing::unnamed(&named));
+        }
         let approved = session.host().approved_unasked(&named.listed).await?;
         let window = session.host().load(approved).await?.window;
         let ended = if args.remote {
@@ -85,7 +89,7 @@ async fn run_script(
     if args.json {
         finish::print_json(named, args, &inputs, &kept, &ran)?;
     } else {
-        finish::print_end(args, &kept, &ran)?;
+        finish::print_end(named, window, args, &kept, &ran)?;
     }
     Ok(ran.end)
 }

@@ -10,9 +10,14 @@ use skillwire_core::{Digest, RelPath, Resources};
 use skillwire_host::Window;
 use skillwire_sandbox::{JobFile, RunLimits, ScriptArguments, ScriptJob};
 use skillwire_scripts::{InputError, InputSource, UserInputs};
-use skillwire_trust::{MemoryLimit, Reason, Refusal, RunGrants, RunRequest, TimeLimit};
+use skillwire_trust::{
+    InvalidRunGrant, MemoryLimit, Reason, Refusal, RunGrants, RunRequest, TimeLimit,
+};
 
-use super::environment::{self, RunEnvironment};
+use super::{
+    choosing,
+    environment::{self, RunEnvironment},
+};
 use crate::{args::RunArgs, execution, exit::Exit, failure::Failure, settings};
 
 /// The most bytes of standard input that are passed on.
@@ -48,6 +53,10 @@ pub(super) struct EditedFile {
 pub(super) async fn prepare(args: &RunArgs, window: &Window) -> Result<PreparedRun, Failure> {
     let script = RelPath::parse(args.script())
         .map_err(|error| Failure::usage(format!("The script's path {error}.")))?;
+    let paths = window.paths();
+    if !paths.contains(&script) {
+        return Err(choosing::unknown(&script, &paths));
+    }
     let files = skill_files(window).await?;
     let digest = files.iter().find(|file| file.path == script).map(|file| Digest::of(&file.bytes));
     let (inputs, edits, words) = inputs(args, &files)?;
@@ -76,7 +85,7 @@ pub(super) async fn prepare(args: &RunArgs, window: &Window) -> Result<PreparedR
 
 /// What the user wants for this run, of what the skill was granted.
 fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
-    let invalid = |error| Failure::caused(Exit::Usage, error);
+    let invalid = |error: InvalidRunGrant| Failure::usage(execution::sentence(&error.to_string()));
     let mebibytes = |bytes: u64| MemoryLimit::from_mebibytes(bytes.div_ceil(1 << 20));
     let memory = args.memory.map(mebibytes).transpose().map_err(invalid)?;
     let time = args.time.map(TimeLimit::from_seconds).transpose().map_err(invalid)?;
@@ -138,14 +147,14 @@ fn inputs(
     let mut inputs = UserInputs::new(&base);
     for input in &args.input {
         let (path, name) = named_input(&base, input);
-        inputs.add(path, name, false).map_err(refused_input)?;
+        inputs.add(path, name, false).map_err(|error| refused_input(error, false))?;
     }
     let edits = args.edit.iter().map(|path| edited(&mut inputs, &base, path));
     let edits = edits.collect::<Result<Vec<_>, _>>()?;
     let words = if args.no_auto_input {
         args.words().to_vec()
     } else {
-        inputs.add_words(args.words()).map_err(refused_input)?
+        inputs.add_words(args.words()).map_err(|error| refused_input(error, true))?
     };
     // Documents of skills name their own files by the path from the skill's top.
     for word in &words {
@@ -176,7 +185,7 @@ fn edited(inputs: &mut UserInputs, base: &Path, path: &str) -> Result<EditedFile
         })?;
         return Ok(EditedFile { name: name.to_owned(), target });
     }
-    inputs.add(path, None, true).map_err(refused_input)?;
+    inputs.add(path, None, true).map_err(|error| refused_input(error, false))?;
     let source = inputs.sources().last();
     let source = source.filter(|source| source.real.is_file()).ok_or_else(|| {
         Failure::usage(format!("`--edit {path}` does not name a file."))
@@ -185,7 +194,7 @@ fn edited(inputs: &mut UserInputs, base: &Path, path: &str) -> Result<EditedFile
     Ok(EditedFile { name: source.name.clone(), target: source.real.clone() })
 }
 
-fn refused_input(error: InputError) -> Failure {
+fn refused_input(error: InputError, is_word: bool) -> Failure {
     let hint = match &error {
         InputError::LinkOut { target, .. } => {
             format!("Name the file itself: `--input {target}`.")
@@ -194,7 +203,10 @@ fn refused_input(error: InputError) -> Failure {
             "Give it another name: `--input PATH:NAME`.".to_owned()
         }
         InputError::TooLarge(_) => "Give the script less, or a smaller folder.".to_owned(),
-        _ => "`--no-auto-input` passes arguments on without looking for files.".to_owned(),
+        _ if is_word => {
+            "`--no-auto-input` passes arguments on without looking for files.".to_owned()
+        }
+        _ => "Name a file or folder that you can read.".to_owned(),
     };
     let exit = if matches!(error, InputError::TooLarge(_)) { Exit::Declined } else { Exit::Usage };
     Failure::new(exit, "An input cannot be given to the script.").because(error).hint(hint)
