@@ -372,7 +372,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.reason.meaning())?;
         if let Some(subject) = &self.subject {
-            write!(f, " Skill: {subject}.")?;
+            write!(f, " {}: {subject}.", subject.kind())?;
         }
         if let Some(file) = &self.file {
             write!(f, " File: {file}.")?;
@@ -396,6 +396,14 @@ mod tests {
         for reason in skillwire_archive::ArchiveReason::ALL {
             assert_eq!(Reason::from(reason).code(), reason.code());
         }
+    }
+
+    #[test]
+    fn a_refusal_about_a_server_does_not_call_it_a_skill() {
+        let label = crate::ServerLabel::parse("acme").unwrap();
+        let refusal = Refusal::new(Reason::ServerUnreachable).about(&label).actual("nobody there");
+        let expected = "The server cannot be reached. Server: acme. Actual: nobody there.";
+        assert_eq!(refusal.to_string(), expected);
     }
 
     #[test]

@@ -33,6 +33,17 @@ impl Subject {
         Self::Tool(name.into())
     }
 
+    /// Returns the word for what the subject is, as it begins a sentence about it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Origin(Origin::Server(_)) => "Server",
+            Self::Origin(_) => "Folders",
+            Self::Tool(_) => "Tool",
+            Self::Window(_) => "Window",
+            Self::Skill(_) | Self::Handle(_) | Self::Named(_) => "Skill",
+        }
+    }
+
     /// Creates the subject for a window, by the id that the model knows.
     pub fn window(word: impl Into<Box<str>>) -> Self {
         Self::Window(word.into())

@@ -11,7 +11,7 @@ mod body;
 mod certificates;
 mod lookup;
 
-use std::{sync::OnceLock, time::Duration};
+use std::{error::Error as _, sync::OnceLock, time::Duration};
 
 use bytes::Bytes;
 use http::{Request, Response, Uri, header, uri::Scheme};
@@ -186,7 +186,8 @@ fn failure(error: Error) -> ClientError {
     if let Some(problem) = certificates::problem(&error) {
         return ClientError::Certificate { problem, source: None }.caused_by(error);
     }
-    let text = with_causes(&error);
+    // The error itself only says that a client had one while it connected; its causes say which.
+    let text = error.source().map_or_else(|| error.to_string(), with_causes);
     let failure =
         if error.is_connect() { ClientError::unreachable(text) } else { ClientError::closed(text) };
     failure.caused_by(error)

@@ -288,16 +288,26 @@ pub(crate) struct OriginArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Only the skills of this server, or of `local` or `project`.
-    #[arg(long, value_name = "LABEL", add = labels())]
-    pub(crate) server: Option<String>,
+    #[arg(value_name = "LABEL", group = "origin", add = labels())]
+    label: Option<String>,
+    /// The same, as an option.
+    #[arg(long, value_name = "LABEL", group = "origin", add = labels())]
+    server: Option<String>,
     /// Pick a skill that the server does not list, by filling in one of its templates.
-    #[arg(long, requires = "server")]
+    #[arg(long, requires = "origin")]
     pub(crate) browse: bool,
     /// Print skills, refused entries and unreachable servers as JSON.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) origins: OriginArgs,
+}
+
+impl ListArgs {
+    /// The one server or folder whose skills are wanted.
+    pub(crate) fn server(&self) -> Option<&str> {
+        self.label.as_deref().or(self.server.as_deref())
+    }
 }
 
 #[derive(Debug, Args)]

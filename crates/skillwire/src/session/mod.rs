@@ -35,7 +35,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     logging,
-    nearest::nearest,
+    nearest::{nearest, nearest_path},
     output::{NOTE, WARNING},
     prose,
     refusals::{self, argument},
@@ -320,6 +320,9 @@ impl Session {
     async fn with_suggestion(&self, typed: &str, refusal: Refusal) -> Refusal {
         let meant = match refusal.reason {
             Reason::SkillNotFound => {
+                if let Some(hint) = self.label_for_handle(typed) {
+                    return refusal.hint(hint);
+                }
                 let known = self.host.known().await;
                 let items = known.registry.items();
                 let meant = if typed.contains(':') {
@@ -340,6 +343,18 @@ impl Session {
             Some(meant) => refusal.hint(format!("Did you mean `{meant}`?")),
             None => refusal,
         }
+    }
+
+    /// Explains a label of a server that was typed where a skill belongs.
+    fn label_for_handle(&self, typed: &str) -> Option<String> {
+        let label = typed.strip_suffix([':', '/']).unwrap_or(typed);
+        let is_label = self.host.servers().iter().any(|server| server.as_str() == label);
+        is_label.then(|| {
+            format!(
+                "`{label}` is a server. `skillwire list --server {label}` shows its skills; each has a \
+                 handle such as `{label}:NAME`."
+            )
+        })
     }
 
     /// Reads a file of a skill to look at it. A name that no file has is answered with the one that the
@@ -408,7 +423,7 @@ pub(crate) fn with_file_suggestion(refusal: Refusal, named: &NamedSkill, file: &
     }
     let others = named.listed.other_files().unwrap_or_default();
     let known = others.iter().map(|(path, _)| path.as_str());
-    let hint = match nearest(file, known.chain([SKILL_FILE])) {
+    let hint = match nearest_path(file, known.chain([SKILL_FILE])) {
         Some(meant) => format!("Did you mean `{meant}`?"),
         None => format!("`skillwire show {}` lists its files.", argument(&named.handle)),
     };

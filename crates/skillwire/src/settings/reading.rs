@@ -82,7 +82,15 @@ impl FolderReading {
 
 /// Makes the failure for a folder that cannot be read.
 pub(crate) fn unavailable(error: SourceUnavailable) -> Failure {
-    Failure::usage(format!("`{}` cannot be read.", error.origin)).hint(error.reason)
+    let failure = Failure::usage(format!("`{}` cannot be read.", error.origin));
+    let cause = error.source.as_ref().map(ToString::to_string);
+    match cause.as_ref().and_then(|cause| error.reason.strip_prefix(cause.as_str())) {
+        // The reason is the error of the system and what to do about it.
+        Some(advice) => {
+            failure.because(cause.unwrap_or_default()).hint(advice.trim_start_matches(". "))
+        }
+        None => failure.hint(error.reason),
+    }
 }
 
 pub(super) fn bad_pattern(

@@ -100,10 +100,10 @@ impl SkillRow<'_> {
 pub(super) fn run(args: &ListArgs) -> Outcome {
     let options = session::SessionOptions::everywhere(args.origins);
     session::with(args.json, options, async |session| {
-        if let (true, Some(label)) = (args.browse, args.server.as_deref()) {
+        if let (true, Some(label)) = (args.browse, args.server()) {
             return super::browse::run(session, label, args.json).await;
         }
-        let only = args.server.as_deref().map(origin).transpose()?;
+        let only = args.server().map(origin).transpose()?;
         let mut early = None;
         let found = match &only {
             // On a terminal, the user sees the other servers' skills while a slow one is waited for.

@@ -100,7 +100,21 @@ fn print(
             card::run_lines(out, grants)?;
         }
         Standing::Changed(diff) => card::changes(out, &listed.id().uri, diff)?,
-        other => writeln!(out, "{STRONG}{}{STRONG:#}", other.word())?,
+        other => {
+            let handle = argument(handle);
+            let next = match other {
+                Standing::Disabled => {
+                    format!("models are not shown it. `skillwire enable {handle}` switches it on.")
+                }
+                Standing::Declined => {
+                    format!("it is not loaded. `skillwire approve {handle}` asks you again.")
+                }
+                _ => {
+                    format!("you have not decided about it. `skillwire approve {handle}` asks you.")
+                }
+            };
+            writeln!(out, "{STRONG}{}{STRONG:#}: {next}", other.word())?;
+        }
     }
     Ok(())
 }

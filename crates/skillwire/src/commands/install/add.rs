@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     io::{self, Write as _},
+    path::Path,
 };
 
 use serde_json::json;
@@ -25,7 +26,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     nearest::nearest,
-    output::{FAINT, STRONG, WARNING, counted},
+    output::{FAINT, NOTE, STRONG, WARNING, counted},
     prose, report,
     report::printable,
     session,
@@ -39,6 +40,7 @@ pub(in crate::commands) fn run(args: &AddArgs) -> Outcome {
     if let SourceAddress::Served { handle } = &address {
         return add_served(args, handle);
     }
+    note_folder(args, &address)?;
     session::run(args.json, async || {
         let source = FetchedSource::open(&address, None).await?;
         if args.list {
@@ -99,6 +101,22 @@ fn address(args: &AddArgs, settings: &HostSettings) -> Result<SourceAddress, Fai
         address = address.with_path(path).map_err(invalid)?;
     }
     Ok(absolute(address))
+}
+
+/// Says that `OWNER/REPO` is a repository also where a folder has that path: a user who stands beside
+/// the folder probably meant it.
+fn note_folder(args: &AddArgs, address: &SourceAddress) -> io::Result<()> {
+    let typed = &args.source;
+    let is_both = matches!(address, SourceAddress::Repository(_)) && Path::new(typed).is_dir();
+    if !is_both || typed.starts_with(['.', '/']) {
+        return Ok(());
+    }
+    let typed = printable(typed);
+    writeln!(
+        prose::stderr(),
+        "{NOTE}note{NOTE:#}: `{typed}` is taken for a repository. For the folder of that name, write \
+         `./{typed}`."
+    )
 }
 
 /// A path of this machine means the same file in every folder.

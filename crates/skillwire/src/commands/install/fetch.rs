@@ -269,8 +269,11 @@ async fn of_origin(origin: &str) -> Result<BTreeMap<String, Vec<BundledFile>>, F
 
 /// The skills at and below a folder; a skill inside another is part of that one.
 fn of_folder(root: &Path) -> Result<BTreeMap<String, Vec<BundledFile>>, Failure> {
-    let unreadable =
-        |error| Failure::usage(format!("`{}` cannot be read.", root.display())).because(error);
+    let unreadable = |error| {
+        Failure::usage(format!("`{}` cannot be read.", root.display()))
+            .because(error)
+            .hint("Name a folder that exists, or `OWNER/REPO` for a repository.")
+    };
     let mut found = BTreeMap::new();
     let mut waiting = vec![(root.to_owned(), String::new(), 0)];
     while let Some((directory, shown, depth)) = waiting.pop() {

@@ -88,7 +88,7 @@ async fn people_see_the_entry_and_pipes_are_not_cleared() {
 async fn a_folder_that_does_not_exist_is_refused() {
     run(&SkillFolder::new(), &["watch", "nowhere"])
         .await
-        .assert_refused(2, "`nowhere` cannot be read.");
+        .assert_refused(2, "`nowhere` cannot be read");
     let folder = SkillFolder::new();
     folder.file("a/SKILL.md", skill_md("a"));
     run(&folder, &["watch"]).await.assert_refused(2, "DIR");

@@ -90,7 +90,7 @@ async fn show_and_export_refuse_what_load_refuses_for_its_frontmatter_sec_05() {
 }
 
 #[tokio::test]
-async fn every_approved_skill_of_a_server_is_copied_and_never_where_agents_look() {
+async fn every_approved_skill_of_a_server_is_copied_and_never_where_agents_look_p_20() {
     let user = TestUser::new();
     let folder = SkillFolder::with_skills(&["acme/refunds", "acme/travel", "ledger"]);
     user.add_folder_server("team", &folder).await;

@@ -10,9 +10,12 @@ async fn showing_is_a_read_and_not_a_load_hst_86() {
     skills.file("acme/refunds/logo.png", [0x89, b'P', b'N', b'G', 0xff, 0]);
     user.add_folder_server("acme", &skills).await;
     let shown = user.run_ok(&["show", "acme:refunds"]).await;
-    for line in
-        ["from server acme", "uri: skill://acme/refunds/SKILL.md", "references/policy.md", "new\n"]
-    {
+    for line in [
+        "from server acme",
+        "uri: skill://acme/refunds/SKILL.md",
+        "references/policy.md",
+        "new: you have not decided about it. `skillwire approve acme:refunds` asks you.\n",
+    ] {
         assert!(shown.contains(line), "{line:?} is not in {shown}");
     }
     let ran = user.run(&["show", "acme:refunds", "references/policy.md"]).await.assert_exit(0);

@@ -256,3 +256,33 @@ mod certificates {
         }
     }
 }
+
+#[tokio::test]
+async fn a_label_where_a_handle_belongs_is_explained_fu_26() {
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    for command in ["show", "approve", "load"] {
+        for typed in ["acme", "acme:"] {
+            let ran = user.run(&[command, typed]).await;
+            let words = "`acme` is a server. `skillwire list --server acme` shows its skills";
+            ran.assert_refused(5, words);
+        }
+    }
+    let show = user.run(&["show", "acme:refunds", "policy.md"]).await;
+    show.assert_refused(3, "Did you mean `references/policy.md`?");
+    // And a label says where to list from, with or without the option.
+    let by_word = user.run_ok(&["list", "acme"]).await;
+    assert!(by_word.contains("acme:refunds"), "{by_word}");
+    assert_eq!(by_word, user.run_ok(&["list", "--server", "acme"]).await);
+    user.run(&["list", "acme", "--server", "acme"]).await.assert_exit(2);
+}
+
+#[tokio::test]
+async fn a_refused_connection_is_told_in_the_systems_words_fu_26() {
+    let user = TestUser::new();
+    // Nothing listens at a port that was free a moment ago.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let added = user.run(&["server", "add", "gone", &format!("http://{free}/mcp")]).await;
+    let added = added.assert_exit(0);
+    assert!(added.stderr.contains("actual: tcp connect error: "), "{added:?}");
+}

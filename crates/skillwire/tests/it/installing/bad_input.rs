@@ -110,3 +110,15 @@ async fn a_link_of_a_project_does_not_choose_where_files_are_written() {
     forge.run_add(&arguments).await.assert_refused(8, "leads out of the project by a link");
     assert!(!forge.exists("private/skills"));
 }
+
+#[tokio::test]
+async fn a_folder_that_looks_like_a_repository_is_named_fu_26() {
+    let forge = Forge::new();
+    forge.user.home.file("work/teams/skills/pdf/SKILL.md", skillwire_testkit::skill_md("pdf"));
+    let ran = forge.run_add(&[&["teams/skills"][..], &AT].concat()).await.assert_exit(5);
+    assert!(ran.stderr.contains("`teams/skills` is taken for a repository"), "{ran:?}");
+    assert!(ran.stderr.contains("write `./teams/skills`"), "{ran:?}");
+    let ran = forge.run_add(&[&["./teams/skills"][..], &AT].concat()).await.assert_exit(0);
+    assert!(!ran.stderr.contains("is taken for a repository"), "{ran:?}");
+    refused(&Forge::new(), &["./nothing"], 2, "Name a folder that exists").await;
+}

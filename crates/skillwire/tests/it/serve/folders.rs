@@ -37,7 +37,7 @@ async fn a_prefix_is_taken_off_only_where_no_folder_has_the_whole_name() {
     for argument in ["../x=skills", "/x=skills", "x//y=skills", "=skills"] {
         run(&folder, &["serve", argument])
             .await
-            .assert_refused(2, &format!("`{argument}` cannot be read."));
+            .assert_refused(2, &format!("`{argument}` cannot be read"));
     }
 }
 
