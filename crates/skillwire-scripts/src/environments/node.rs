@@ -58,6 +58,11 @@ fn packages(lock: &[u8]) -> Result<Vec<Package>, String> {
         if is("dev") {
             continue;
         }
+        // So is what only other systems need. Native packages name one for each of some twenty, and
+        // users would agree to a list of which most is never installed.
+        if is("optional") && !(is_for(entry, "os", "linux") && is_for(entry, "cpu", CPU)) {
+            continue;
+        }
         let name = path.rsplit_once("node_modules/").map(|(_, name)| name);
         let version = entry.get("version").and_then(Value::as_str);
         // npm leaves the address out if it is that of the registry and the user wants it so.
@@ -78,6 +83,21 @@ fn packages(lock: &[u8]) -> Result<Vec<Package>, String> {
     Ok(packages)
 }
 
+/// This processor, as npm calls it.
+const CPU: &str = match std::env::consts::ARCH.as_bytes() {
+    b"x86_64" => "x64",
+    b"aarch64" => "arm64",
+    _ => std::env::consts::ARCH,
+};
+
+/// Tells whether a package may be for this system. It is if npm's rule is not understood, or is one
+/// about what it is not for: rather a package too many is listed than one too few.
+fn is_for(entry: &Value, key: &str, ours: &str) -> bool {
+    let named = entry.get(key).and_then(Value::as_array);
+    let named: Vec<_> = named.into_iter().flatten().filter_map(Value::as_str).collect();
+    named.is_empty() || named.iter().any(|name| *name == ours || name.starts_with('!'))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -95,10 +115,31 @@ mod tests {
             "node_modules/a/node_modules/c": { "version": "2.0.0", "inBundle": true },
             "node_modules/d": { "version": "3.0.0", "integrity": "sha512-x" },
             "node_modules/only-for-development": { "version": "4.0.0", "dev": true },
+            "node_modules/for-others": { "version": "5.0.0", "integrity": "sha512-x",
+                "optional": true, "os": ["win32", "darwin"] },
+            "node_modules/other-processor": { "version": "5.0.0", "integrity": "sha512-x",
+                "optional": true, "os": ["linux"], "cpu": ["s390x"] },
+            "node_modules/ours": { "version": "5.0.0", "integrity": "sha512-x",
+                "optional": true, "os": ["linux"], "cpu": [CPU] },
+            "node_modules/not-theirs": { "version": "5.0.0", "integrity": "sha512-x",
+                "optional": true, "os": ["!win32"] },
+            // npm fails on this one, so the user is told of it.
+            "node_modules/needed": { "version": "5.0.0", "integrity": "sha512-x", "os": ["win32"] },
         } });
         let read = packages(lock.to_string().as_bytes()).unwrap();
         let read: Vec<_> = read.iter().map(ToString::to_string).collect();
-        assert_eq!(read, ["@s/b 1.2.3", "a 1.2.3", "c 2.0.0", "d 3.0.0"]);
+        assert_eq!(
+            read,
+            [
+                "@s/b 1.2.3",
+                "a 1.2.3",
+                "c 2.0.0",
+                "d 3.0.0",
+                "needed 5.0.0",
+                "not-theirs 5.0.0",
+                "ours 5.0.0",
+            ]
+        );
         for bad in [
             json!({ "version": "1", "resolved": "git+ssh://git@evil.example/x", "integrity": "x" }),
             json!({ "version": "1", "resolved": "https://registry.example/a.tgz" }),
