@@ -1,8 +1,11 @@
-//! Completions of what only this machine knows: labels of servers, handles of skills, files of a skill.
+//! Completions of what only this machine or this program knows: labels of servers, handles of skills,
+//! files of a skill, installed skills, agents, and codes of findings.
 //!
 //! A shell asks while the user types, so no server is asked: handles and files are those of the last
 //! listings, which [`remember`] keeps in the cache folder.
 
+#[cfg(feature = "add")]
+use std::collections::BTreeSet;
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -13,7 +16,7 @@ use std::{
 
 use clap_complete::{CompletionCandidate, engine::ArgValueCandidates};
 use serde::{Deserialize, Serialize};
-use skillwire_core::Resources;
+use skillwire_core::{Code, Resources};
 use skillwire_trust::ServerLabel;
 
 use crate::settings::known_skills_file;
@@ -53,6 +56,48 @@ pub(crate) fn labels() -> ArgValueCandidates {
             return labels.map(|label| CompletionCandidate::new(label.to_string())).collect();
         }
         Vec::new()
+    })
+}
+
+/// Completes the name of an installed skill.
+pub(crate) fn installed() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        #[cfg(feature = "add")]
+        if let Ok(settings) = crate::settings::HostSettings::resolve()
+            && let Ok(installed) =
+                crate::commands::install::state::InstallState::new(&settings).load()
+        {
+            // One skill may be installed for the user and in projects.
+            let names: BTreeSet<_> =
+                installed.skills().iter().map(|skill| skill.name.clone()).collect();
+            return names.into_iter().map(CompletionCandidate::new).collect();
+        }
+        Vec::new()
+    })
+}
+
+/// Completes an agent.
+pub(crate) fn agents() -> ArgValueCandidates {
+    ArgValueCandidates::new(known_agents)
+}
+
+#[cfg(feature = "setup")]
+fn known_agents() -> Vec<CompletionCandidate> {
+    skillwire_agents::agents()
+        .iter()
+        .map(|agent| CompletionCandidate::new(agent.id()).help(Some(agent.name().into())))
+        .collect()
+}
+
+#[cfg(not(feature = "setup"))]
+fn known_agents() -> Vec<CompletionCandidate> {
+    Vec::new()
+}
+
+/// Completes the code of a finding.
+pub(crate) fn codes() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        Code::ALL.iter().map(|code| CompletionCandidate::new(code.as_str())).collect()
     })
 }
 

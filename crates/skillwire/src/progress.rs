@@ -45,10 +45,10 @@ impl Drop for ScanSpinner {
 }
 
 /// Shows what is waited for on standard error until it is dropped.
-#[cfg(feature = "add")]
+#[cfg(feature = "setup")]
 pub(crate) struct WaitSpinner(Option<ProgressBar>);
 
-#[cfg(feature = "add")]
+#[cfg(feature = "setup")]
 impl WaitSpinner {
     /// Begins, if standard error is a terminal.
     pub(crate) fn new(what: impl Into<String>) -> Self {
@@ -65,7 +65,7 @@ impl WaitSpinner {
     }
 }
 
-#[cfg(feature = "add")]
+#[cfg(feature = "setup")]
 impl Drop for WaitSpinner {
     fn drop(&mut self) {
         if let Some(bar) = &self.0 {

@@ -110,7 +110,10 @@ fn read_answer(question: &str, keys: &str) -> Option<String> {
         return None;
     }
     let mut err = anstream::stderr().lock();
-    write!(err, "{STRONG}{question}{STRONG:#} {keys} ").and_then(|()| err.flush()).ok()?;
+    let space = if keys.is_empty() { "" } else { " " };
+    // In one piece: a user who types ahead sees the answer behind the question, and not within it.
+    let prompt = format!("{STRONG}{question}{STRONG:#}{space}{keys} ");
+    err.write_all(prompt.as_bytes()).and_then(|()| err.flush()).ok()?;
     let mut answer = String::new();
     match io::stdin().lock().read_line(&mut answer) {
         Ok(0) | Err(_) => {

@@ -222,6 +222,7 @@ pub(crate) struct ServerAllowLegacyArgs {
 )]
 pub(crate) struct ServerTrustArgs {
     /// The server's label.
+    #[arg(add = labels())]
     pub(crate) label: String,
     /// Public keys, as files or as `ed25519:…`, in place of those trusted before.
     #[arg(value_name = "KEY")]
@@ -467,7 +468,7 @@ pub(crate) struct LoadArgs {
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
     /// The label of a configured server, or the URL of any server.
-    #[arg(required_unless_present = "command")]
+    #[arg(required_unless_present = "command", add = labels())]
     pub(crate) target: Option<String>,
     /// The program that is the server, with its arguments.
     #[arg(last = true, value_name = "CMD", conflicts_with = "target")]

@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+use crate::completion::{agents, installed};
+
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Args)]
 pub(crate) struct AddArgs {
@@ -14,7 +16,7 @@ pub(crate) struct AddArgs {
     #[arg(long)]
     pub(crate) all: bool,
     /// Install for this agent, such as `codex`, instead of those that are found; may be repeated.
-    #[arg(long = "agent", short, value_name = "AGENT")]
+    #[arg(long = "agent", short, value_name = "AGENT", add = agents())]
     pub(crate) agents: Vec<String>,
     #[command(flatten)]
     pub(crate) scope: ScopeArgs,
@@ -63,7 +65,7 @@ pub(crate) struct ScopeArgs {
 #[command(group(clap::ArgGroup::new("chosen").required(true).args(["names", "all"])))]
 pub(crate) struct UpdateArgs {
     /// The installed skills to update, by name, or `LABEL:NAME` for a skill of a server.
-    #[arg(value_name = "SKILL")]
+    #[arg(value_name = "SKILL", add = installed())]
     pub(crate) names: Vec<String>,
     /// Update every installed skill.
     #[arg(long)]
@@ -92,7 +94,7 @@ pub(crate) struct UpdateArgs {
 #[command(group(clap::ArgGroup::new("chosen").required(true).args(["names", "all"])))]
 pub(crate) struct RemoveArgs {
     /// The installed skills to remove, by name, or `LABEL:NAME` for a skill of a server.
-    #[arg(value_name = "SKILL")]
+    #[arg(value_name = "SKILL", add = installed())]
     pub(crate) names: Vec<String>,
     /// Remove every installed skill.
     #[arg(long)]

@@ -43,7 +43,7 @@ pub(crate) use self::{
     sign::{KeyCommand, KeyNewArgs, SignArgs, TrustedSignerArgs, VerifySignatureArgs},
     ui::UiArgs,
 };
-use crate::exit::EXIT_CODES;
+use crate::{completion::codes, exit::EXIT_CODES};
 
 mod archive;
 mod bridge;
@@ -242,16 +242,16 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) scan: bool,
     /// Print the page of a reason code.
-    #[arg(long, value_name = "CODE", exclusive = true)]
+    #[arg(long, value_name = "CODE", exclusive = true, add = codes())]
     pub(crate) explain: Option<String>,
     /// Print how often each code was found instead of the findings.
     #[arg(long)]
     pub(crate) statistics: bool,
     /// Report only findings with these codes, such as `link-missing` or `yaml-*`.
-    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    #[arg(long, value_name = "CODE", value_delimiter = ',', add = codes())]
     pub(crate) select: Vec<String>,
     /// Leave out findings with these codes.
-    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    #[arg(long, value_name = "CODE", value_delimiter = ',', add = codes())]
     pub(crate) ignore: Vec<String>,
     /// Do not check skills and files at these paths below the folder, such as `drafts/**`; may be
     /// repeated.

@@ -2,11 +2,13 @@
 
 use clap::Args;
 
+use crate::completion::agents;
+
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Args)]
 pub(crate) struct SetupArgs {
     /// Only this agent, such as `codex`, whether or not it is found; may be repeated.
-    #[arg(long = "agent", value_name = "AGENT")]
+    #[arg(long = "agent", value_name = "AGENT", add = agents())]
     pub(crate) agents: Vec<String>,
     /// Remove the bridge from the agents again.
     #[arg(long)]

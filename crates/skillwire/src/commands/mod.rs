@@ -14,7 +14,7 @@ pub(crate) mod host;
 #[cfg(feature = "hub")]
 mod hub;
 #[cfg(feature = "add")]
-mod install;
+pub(crate) mod install;
 #[cfg(feature = "editor")]
 mod lsp;
 mod manifest;

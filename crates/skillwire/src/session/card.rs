@@ -194,6 +194,15 @@ pub(crate) fn changes(
     for file in &diff.removed {
         writeln!(out, "  {REMOVED}removed{REMOVED:#}  {}", path(skill, file))?;
     }
+    let has_packages =
+        |file: &SkillResource| path(skill, file).split('/').any(|name| name == "node_modules");
+    if diff.removed.iter().any(has_packages) && !diff.added.iter().any(has_packages) {
+        writeln!(
+            out,
+            "  {FAINT}Packages in `node_modules` are no part of a skill. A server that is updated leaves \
+             them out, and asks for your approval once more.{FAINT:#}"
+        )?;
+    }
     for (before, after) in &diff.changed {
         let path = path(skill, after);
         writeln!(

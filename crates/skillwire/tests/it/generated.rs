@@ -41,6 +41,24 @@ async fn labels_handles_and_files_are_completed_without_asking_a_server() {
     assert_eq!(completed(&user, &["approve", "acme:refunds", "ac"]).await, ["acme:refunds"]);
     assert_eq!(completed(&user, &["show", "acme:refunds", "ref"]).await, ["references/policy.md"]);
     assert_eq!(completed(&user, &["review", "--server", ""]).await, ["acme"]);
+    assert_eq!(completed(&user, &["verify", "a"]).await, ["acme"]);
+}
+
+#[tokio::test]
+async fn installed_skills_agents_and_codes_are_completed() {
+    let user = TestUser::new();
+    user.home.file("skills/pdf/SKILL.md", crate::support::skill_with("pdf", ""));
+    assert_eq!(completed(&user, &["remove", "p"]).await, [""; 0], "nothing is installed yet");
+    let add = ["add", "../skills", "--agent", "claude-code", "--yes"];
+    for scope in ["--global", "--project"] {
+        user.run_ok(&[&add[..], &[scope]].concat()).await;
+    }
+    assert_eq!(completed(&user, &["update", "p"]).await, ["pdf"], "once, although installed twice");
+    assert_eq!(completed(&user, &["remove", "pdf", "x"]).await, [""; 0]);
+    assert_eq!(completed(&user, &["setup", "--agent", "cur"]).await, ["cursor"]);
+    assert_eq!(completed(&user, &["add", ".", "--agent", "gem"]).await, ["gemini-cli"]);
+    assert_eq!(completed(&user, &["check", "--select", "git-i"]).await, ["git-ignored"]);
+    assert_eq!(completed(&user, &["check", "--explain", "git-i"]).await, ["git-ignored"]);
 }
 
 /// Bash takes a colon for the end of a word, and every handle has one.

@@ -20,6 +20,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     output::counted,
+    progress::StepLine,
     prose, report,
     report::printable,
     session::{self, NamedSkill, card},
@@ -71,12 +72,16 @@ fn run_all(args: &ExportArgs) -> Outcome {
                 .hint("`--all` copies the skills of one server: name its label.")
         })?;
         let found = session.discover(Some(&Origin::Server(label.clone()))).await?;
-        let mut approved = Vec::new();
+        let mut wanted = Vec::new();
         for item in found.registry.items() {
-            let standing = session.host().standing_of_known(&item.skill)?;
-            if !matches!(standing, Standing::Approved(_)) {
-                continue;
+            if let Standing::Approved(_) = session.host().standing_of_known(&item.skill)? {
+                wanted.push(item);
             }
+        }
+        let mut approved = Vec::new();
+        let line = StepLine::new("Reading skills", wanted.len());
+        for item in wanted {
+            line.step(&item.handle);
             let named = session.find_now(&item.handle).await?;
             let path = item.handle.split_once(':').map_or("", |(_, path)| path);
             let path = RelPath::parse(path).map_err(|error| {
@@ -89,6 +94,7 @@ fn run_all(args: &ExportArgs) -> Outcome {
             let files = session.host().export(&named.listed, &[marker()?]).await?;
             approved.push((path, files, named));
         }
+        drop(line);
         for (path, files, named) in &approved {
             let dir = path.segments().fold(args.dir.clone(), |dir, name| dir.join(name));
             write(&dir, files, named)?;

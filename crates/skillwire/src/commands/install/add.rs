@@ -258,7 +258,8 @@ fn choose<'a>(args: &AddArgs, source: &'a FetchedSource) -> Result<Vec<&'a Offer
     })
 }
 
-fn find<'a>(
+/// The one skill of a source that a name or folder means.
+pub(super) fn find<'a>(
     source: &str,
     offered: &'a [OfferedSkill],
     name: &str,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, io::Read as _, path::Path, time::Duration};
 use bytes::Bytes;
 use skillwire_archive::{ArchiveFormat, ArchiveLimits, unpack};
 use skillwire_client::{ServerConfig, WebClient, WebOrigin, WellKnownOrigin};
-use skillwire_core::{RelPath, SKILL_FILE, skill_file};
+use skillwire_core::{RelPath, SKILL_FILE, is_ignored, skill_file};
 use skillwire_git::GitRepository;
 use skillwire_install::{
     BundledFile, PinnedSource, RepositoryAddress, SkillBundle, SourceAddress, UnusableSkill,
@@ -289,7 +289,7 @@ fn of_folder(root: &Path) -> Result<BTreeMap<String, Vec<BundledFile>>, Failure>
         for entry in fs::read_dir(&directory).map_err(unreadable)?.flatten() {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let Ok(name) = entry.file_name().into_string() else { continue };
-            if is_folder && !name.starts_with('.') && name != "node_modules" {
+            if is_folder && !name.starts_with('.') && !is_ignored(&name) {
                 let shown = if shown.is_empty() { name } else { format!("{shown}/{name}") };
                 waiting.push((entry.path(), shown, depth + 1));
             }

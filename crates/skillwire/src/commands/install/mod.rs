@@ -10,7 +10,7 @@ mod picker;
 pub(super) mod remove;
 pub(super) mod repository;
 pub(super) mod served;
-mod state;
+pub(crate) mod state;
 pub(super) mod sync;
 mod targets;
 pub(super) mod update;

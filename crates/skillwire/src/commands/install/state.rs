@@ -14,14 +14,14 @@ const FILE: &str = "installed.json";
 const MOST_BYTES: u64 = 32 << 20;
 
 /// The records of installed skills, and the store of their contents.
-pub(in crate::commands) struct InstallState {
+pub(crate) struct InstallState {
     file: StateFile,
     store: ContentStore,
     kept: PathBuf,
 }
 
 impl InstallState {
-    pub(in crate::commands) fn new(settings: &HostSettings) -> Self {
+    pub(crate) fn new(settings: &HostSettings) -> Self {
         let state = settings.state();
         Self {
             file: StateFile::new(&state, FILE, MOST_BYTES),
@@ -41,7 +41,7 @@ impl InstallState {
     }
 
     /// Everything that is installed.
-    pub(in crate::commands) fn load(&self) -> Result<InstalledSkills, Failure> {
+    pub(crate) fn load(&self) -> Result<InstalledSkills, Failure> {
         self.parse(self.file.read()?)
     }
 

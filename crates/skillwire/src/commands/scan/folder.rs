@@ -78,6 +78,11 @@ impl ScanFolder {
         Ok(Self { argument: argument.to_owned(), root, skills })
     }
 
+    /// How many skills there are.
+    pub(super) fn len(&self) -> usize {
+        self.skills.len()
+    }
+
     /// The silences of the nearest `skillwire.toml`: in the folder, or in one above it up to the root of
     /// the repository. A file inside a skill belongs to the skill: its author cannot silence.
     pub(super) fn silences(&self) -> Result<FolderSilences, Failure> {

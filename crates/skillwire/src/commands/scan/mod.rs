@@ -20,6 +20,7 @@ use super::Outcome;
 use crate::{
     args::{ScanArgs, SeverityArg},
     failure::Failure,
+    progress::StepLine,
     report::printable,
 };
 
@@ -121,7 +122,9 @@ impl SkillScanner<'_> {
     fn folder(&self, path: &str) -> Result<Vec<ScannedSkill>, Failure> {
         let folder = ScanFolder::open(path)?;
         let beside = folder.silences()?;
+        let line = StepLine::new("Scanning", folder.len());
         let scanned = folder.each(|found| {
+            line.step(found.name());
             let files = found.read();
             let mut report = self.files(&files);
             let digests = report::digests(&files);

@@ -17,6 +17,7 @@ use crate::{
     failure::Failure,
     nearest::nearest,
     output::{FAINT, STRONG, counted},
+    progress::WaitSpinner,
     prose, report,
     settings::AgentSettings,
     terminal,
@@ -69,7 +70,7 @@ pub(super) fn run(args: &SetupArgs) -> Outcome {
     let plans: Vec<Plan> =
         chosen.into_iter().map(|agent| plan(agent, &settings, &entry, args.remove)).collect();
     if !args.json {
-        show(&plans, &entry, args.remove)?;
+        show(&plans, &settings, &entry, args.remove)?;
     }
     let changes = plans.iter().filter(|plan| matches!(plan.edit, Ok(Edit::Changed(_)))).count();
     let may_write = changes > 0 && !args.dry_run && agrees(args, changes)?;
@@ -82,7 +83,7 @@ pub(super) fn run(args: &SetupArgs) -> Outcome {
     if args.json {
         report::json(&mut std::io::stdout().lock(), &done)?;
     } else {
-        summarise(args, &done)?;
+        summarise(args, &settings, &done)?;
     }
     let failed = done.iter().any(|done| done.state == State::Failed);
     Ok(if failed { Exit::Findings } else { Exit::Ok })
@@ -174,7 +175,12 @@ fn plan(
 }
 
 /// Shows what would change in each file.
-fn show(plans: &[Plan], entry: &BridgeEntry, remove: bool) -> std::io::Result<()> {
+fn show(
+    plans: &[Plan],
+    settings: &AgentSettings,
+    entry: &BridgeEntry,
+    remove: bool,
+) -> std::io::Result<()> {
     let mut out = prose::stderr();
     for Plan { agent, file, edit } in plans {
         let name = agent.name();
@@ -184,7 +190,7 @@ fn show(plans: &[Plan], entry: &BridgeEntry, remove: bool) -> std::io::Result<()
                 writeln!(out, "{STRONG}{name}{STRONG:#}: has the bridge already.")?;
             }
             Ok(Edit::Changed(text)) => {
-                let path = file.path().display().to_string();
+                let path = settings.short(file.path());
                 writeln!(out, "{STRONG}{name}{STRONG:#}:")?;
                 diff::content(&mut out, &path, file.text(), text, true)?;
             }
@@ -240,23 +246,24 @@ fn carry_out(plan: Plan, may_write: bool) -> Done {
 fn try_each(settings: &AgentSettings, done: &mut [Done]) {
     let usable = |done: &&mut Done| matches!(done.state, State::Unchanged | State::Changed);
     for done in done.iter_mut().filter(usable) {
-        let agent = agents().iter().find(|agent| agent.id() == done.agent);
-        let entry = agent.and_then(|agent| settings.written(agent));
-        match entry.map(|entry| trial::count_skills(&entry)) {
-            Some(Ok(skills)) => done.skills = Some(skills),
-            Some(Err(error)) => {
-                (done.state, done.error) = (State::Failed, Some(error.to_string()));
-            }
-            None => {}
+        let Some(agent) = agents().iter().find(|agent| agent.id() == done.agent) else { continue };
+        let Some(entry) = settings.written(agent) else { continue };
+        let waiting = WaitSpinner::new(format!("Starting the bridge as {} does", agent.name()));
+        let counted = trial::count_skills(&entry);
+        drop(waiting);
+        match counted {
+            Ok(skills) => done.skills = Some(skills),
+            Err(error) => (done.state, done.error) = (State::Failed, Some(error.to_string())),
         }
     }
 }
 
-fn summarise(args: &SetupArgs, done: &[Done]) -> std::io::Result<()> {
+fn summarise(args: &SetupArgs, settings: &AgentSettings, done: &[Done]) -> std::io::Result<()> {
     let mut out = prose::stdout();
     for done in done {
         if let Some(backup) = &done.backup {
-            writeln!(out, "{FAINT}The old file is kept as {}.{FAINT:#}", backup.display())?;
+            let backup = settings.short(backup);
+            writeln!(out, "{FAINT}The old file is kept as {backup}.{FAINT:#}")?;
         }
         if let (State::Failed, Some(error)) = (done.state, &done.error) {
             writeln!(out, "{}: {}", done.agent, report::printable(error.trim_end()))?;

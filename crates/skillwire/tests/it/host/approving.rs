@@ -1,6 +1,6 @@
 //! Decisions of the user: approve, revoke, enable, disable.
 
-use skillwire_testkit::SkillFolder;
+use skillwire_testkit::{HostileServer, SkillFolder};
 
 #[cfg(unix)]
 use super::terminal::TerminalSession;
@@ -34,6 +34,28 @@ async fn an_approval_by_a_flag_is_recorded_and_shown_as_unattended_cl_12() {
     let line = log.lines().find(|line| line.contains(" approve ")).unwrap();
     assert!(line.ends_with("  unattended"), "{line}");
     user.run_ok(&["load", "acme:refunds"]).await;
+}
+
+#[tokio::test]
+async fn a_user_is_asked_once_more_and_told_why_when_packages_leave_a_skill() {
+    const REASON: &str = "Packages in `node_modules` are no part of a skill.";
+    let user = TestUser::new();
+    let with = [("policy.md", "30 days"), ("node_modules/left-pad/index.js", "1")];
+    let server = HostileServer::new().skill("refunds", with);
+    let listening = server.http().await;
+    user.add_http_server("acme", &listening).await;
+    user.approve("acme:refunds").await;
+    server.set_skill("refunds", [("policy.md", "30 days")]);
+    user.run(&["load", "acme:refunds"]).await.assert_refused(4, "error[");
+    let shown = user.run_ok(&["show", "acme:refunds"]).await;
+    assert!(shown.contains("removed  node_modules/left-pad/index.js"), "{shown}");
+    assert!(shown.contains(REASON), "{shown}");
+    user.approve("acme:refunds").await;
+    user.run_ok(&["load", "acme:refunds"]).await;
+    // Another file that leaves is no reason to say this.
+    server.set_skill("refunds", [("terms.md", "30 days")]);
+    let shown = user.run_ok(&["show", "acme:refunds"]).await;
+    assert!(shown.contains("removed  policy.md") && !shown.contains(REASON), "{shown}");
 }
 
 #[tokio::test]

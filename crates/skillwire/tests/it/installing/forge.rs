@@ -9,13 +9,24 @@ use crate::{host::user::TestUser, support::CommandResult};
 /// A forge on this machine, and a user who installs from it.
 pub(super) struct Forge {
     folder: SkillFolder,
+    /// The time of every commit, so that commits have the same ids in each run.
+    time: Option<&'static str>,
     pub(super) user: TestUser,
 }
 
 impl Forge {
     /// Makes a forge with the repository `acme/skills`: `pdf` with a script, and `docx`.
     pub(super) fn new() -> Self {
-        let forge = Self { folder: SkillFolder::new(), user: TestUser::new() };
+        Self::with_time(None)
+    }
+
+    /// The same with commits that have the same ids in each run, for pictures.
+    pub(super) fn at_a_fixed_time() -> Self {
+        Self::with_time(Some("2026-01-01T12:00:00Z"))
+    }
+
+    fn with_time(time: Option<&'static str>) -> Self {
+        let forge = Self { folder: SkillFolder::new(), time, user: TestUser::new() };
         let skills = forge.repository("acme/skills");
         skills.skill("skills/pdf", "pdf", "Fills in forms.");
         skills.file("skills/pdf/scripts/fill.sh", "#!/bin/sh\necho filled\n");
@@ -30,7 +41,7 @@ impl Forge {
     /// A repository, new or not.
     pub(super) fn repository(&self, name: &str) -> ForgeRepository {
         let path = self.folder.join(&format!("{name}.git"));
-        let repository = ForgeRepository { path };
+        let repository = ForgeRepository { path, time: self.time };
         if !repository.path.exists() {
             std::fs::create_dir_all(&repository.path).unwrap();
             repository.git(&["init", "--quiet", "--initial-branch=main", "."]);
@@ -80,6 +91,7 @@ impl Forge {
 /// A repository with a work tree.
 pub(super) struct ForgeRepository {
     pub(super) path: PathBuf,
+    time: Option<&'static str>,
 }
 
 impl ForgeRepository {
@@ -90,7 +102,11 @@ impl ForgeRepository {
     /// Runs `git` with a text as its standard input.
     pub(super) fn git_with(&self, arguments: &[&str], input: &str) -> String {
         use std::{io::Write as _, process::Stdio};
-        let mut child = Command::new("git")
+        let mut command = Command::new("git");
+        if let Some(time) = self.time {
+            command.env("GIT_AUTHOR_DATE", time).env("GIT_COMMITTER_DATE", time);
+        }
+        let mut child = command
             .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
             .args(["-c", "commit.gpgsign=false", "-c", "protocol.file.allow=always"])
             .args(arguments)

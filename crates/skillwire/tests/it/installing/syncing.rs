@@ -62,9 +62,15 @@ async fn a_project_pins_its_skills_and_a_colleague_gets_the_same() {
     assert!(theirs.contains("Fills in forms."), "{theirs}");
     let again = sync(&other, &["--frozen"]).await.assert_exit(0);
     assert_eq!(again.stdout, "1 skill in place.\n", "{again:?}");
-    // With `--update` the sources are asked for what they have now.
+    // With `--update` the sources are asked for what they have now, and the difference is shown.
+    let ran = sync(&forge.user, &["--update", "--dry-run"]).await.assert_exit(0);
+    assert_eq!(ran.stdout, "pdf would be installed.\n", "{ran:?}");
     let ran = sync(&forge.user, &["--update", "--yes"]).await.assert_exit(0);
-    assert!(ran.stderr.contains("Reads forms aloud."), "{ran:?}");
+    assert!(ran.stderr.contains("pdf changed in acme/skills since it was pinned:"), "{ran:?}");
+    assert!(ran.stderr.contains("+description: Reads forms aloud."), "{ran:?}");
+    assert!(!ran.stderr.contains("echo filled"), "only what differs is shown: {ran:?}");
+    let ran = sync(&forge.user, &["--dry-run"]).await.assert_exit(0);
+    assert_eq!(ran.stdout, "Nothing would change.\n", "{ran:?}");
     assert!(forge.read("work/.claude/skills/pdf/SKILL.md").contains("Reads forms aloud."));
 }
 
@@ -99,7 +105,7 @@ async fn a_user_at_a_terminal_sees_what_a_project_names_before_anything_happens(
     let seen = terminal.wait_for_screen("Trust this project to install these?").await;
     assert!(seen.contains("acme/skills") && seen.contains("pdf"), "{seen}");
     terminal.type_line("y");
-    let seen = terminal.wait_for_screen("and pin them as they are now?").await;
+    let seen = terminal.wait_for_screen("and pin it as it is now?").await;
     assert!(seen.contains("Fills in forms."), "{seen}");
     terminal.type_line("y");
     terminal.wait_for_screen("1 skill in place.").await;
@@ -251,12 +257,33 @@ async fn a_sync_that_only_shows_or_fails_adds_no_server() {
     let none = servers().await;
     project(&forge, &text("refunds"));
     let ran = sync(&forge.user, &["--trust-project", "--dry-run"]).await.assert_exit(0);
-    assert!(ran.stdout.starts_with("The server team would be added.\n"), "{ran:?}");
+    assert_eq!(ran.stdout, "The server team would be added.\n", "{ran:?}");
     assert_eq!(servers().await, none);
     project(&forge, &text("nope"));
     let ran = sync(&forge.user, &["--trust-project", "--yes"]).await;
     ran.assert_refused(5, "The server `team` has no skill `nope`.");
+    project(&forge, &text("refund"));
+    let ran = sync(&forge.user, &["--trust-project", "--yes"]).await;
+    ran.assert_refused(5, "Did you mean `refunds`?");
     assert_eq!(servers().await, none);
+}
+
+#[tokio::test]
+async fn a_project_names_the_folder_where_two_skills_have_one_name() {
+    let forge = Forge::new();
+    let skills = forge.repository("acme/skills");
+    skills.skill("old/pdf", "pdf", "Fills in old forms.");
+    skills.commit("two");
+    project(&forge, &PDF.replace("\"pdf\"", "\"pfd\""));
+    let agreed = ["--trust-project", "--yes"];
+    sync(&forge.user, &agreed).await.assert_refused(5, "Did you mean `pdf`?");
+    project(&forge, PDF);
+    sync(&forge.user, &agreed).await.assert_refused(6, "Several skills are called `pdf`.");
+    project(&forge, &PDF.replace("\"pdf\"", "\"old/pdf\""));
+    sync(&forge.user, &agreed).await.assert_exit(0);
+    assert!(forge.read("work/.claude/skills/pdf/SKILL.md").contains("Fills in old forms."));
+    let again = sync(&forge.user, &["--frozen"]).await.assert_exit(0);
+    assert_eq!(again.stdout, "1 skill in place.\n", "{again:?}");
 }
 
 #[tokio::test]

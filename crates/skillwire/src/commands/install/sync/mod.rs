@@ -56,7 +56,9 @@ pub(in crate::commands) fn run(args: &SyncArgs) -> Outcome {
         };
         let removed = sources::dropped(&state, &files)?;
         if args.dry_run {
-            return finish(args, &files, &report, planned.missing.len() + removed.len());
+            let install = planned.missing.iter().map(|skill| skill.bundle.name().to_string());
+            let remove = removed.into_iter().map(|skill| skill.name);
+            return show_planned(args, &files, &report, install.collect(), remove.collect());
         }
         report.unchanged = planned.unchanged;
         report.installed = installing::install(&state, &planned.missing, args.discard_edits)?;
@@ -68,11 +70,46 @@ pub(in crate::commands) fn run(args: &SyncArgs) -> Outcome {
         }
         // What was just written is what the user agreed to.
         trust::record(&settings, &files)?;
-        finish(args, &files, &report, 0)
+        finish(args, &files, &report)
     })
 }
 
-fn finish(args: &SyncArgs, files: &ProjectFiles, report: &SyncReport, would: usize) -> Outcome {
+/// Says what a sync would do.
+fn show_planned(
+    args: &SyncArgs,
+    files: &ProjectFiles,
+    report: &SyncReport,
+    install: Vec<String>,
+    remove: Vec<String>,
+) -> Outcome {
+    let would = install.len() + remove.len();
+    if args.json {
+        let planned = json!({
+            "project": files.root(),
+            "servers": report.servers.iter().map(ServerLabel::as_str).collect::<Vec<_>>(),
+            "wouldInstall": install,
+            "wouldRemove": remove,
+            "wouldChange": would,
+        });
+        report::json(&mut io::stdout().lock(), &planned)?;
+        return Ok(Exit::Ok);
+    }
+    let mut out = prose::stdout();
+    for label in &report.servers {
+        writeln!(out, "The server {STRONG}{label}{STRONG:#} would be added.")?;
+    }
+    for (names, done) in [(install, "installed"), (remove, "removed")] {
+        for name in names {
+            writeln!(out, "{STRONG}{name}{STRONG:#} would be {done}.")?;
+        }
+    }
+    if would == 0 && report.servers.is_empty() {
+        writeln!(out, "Nothing would change.")?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn finish(args: &SyncArgs, files: &ProjectFiles, report: &SyncReport) -> Outcome {
     if args.json {
         let done = json!({
             "project": files.root(),
@@ -82,19 +119,12 @@ fn finish(args: &SyncArgs, files: &ProjectFiles, report: &SyncReport, would: usi
             "removed": report.removed,
             "approved": report.approved,
             "lockWritten": report.lock_written,
-            "wouldChange": would,
+            "wouldChange": 0,
         });
         report::json(&mut io::stdout().lock(), &done)?;
         return Ok(Exit::Ok);
     }
     let mut out = prose::stdout();
-    if args.dry_run {
-        for label in &report.servers {
-            writeln!(out, "The server {STRONG}{label}{STRONG:#} would be added.")?;
-        }
-        writeln!(out, "{} would be installed or removed.", counted(would, "skill"))?;
-        return Ok(Exit::Ok);
-    }
     for label in &report.servers {
         writeln!(out, "Added the server {STRONG}{label}{STRONG:#}.")?;
     }

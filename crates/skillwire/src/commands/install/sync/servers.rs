@@ -18,9 +18,11 @@ use crate::{
     args::SyncArgs,
     exit::Exit,
     failure::Failure,
+    nearest::nearest,
     output::counted,
+    prose,
     report::printable,
-    session::{Session, SessionOptions},
+    session::{Session, SessionOptions, card},
     settings::{HostSettings, server_address},
 };
 
@@ -110,7 +112,8 @@ fn free_label(
 /// The skills of servers that are to be approved.
 #[derive(Default)]
 pub(super) struct PlannedApprovals {
-    skills: Vec<ListedSkill>,
+    /// Each with its handle.
+    skills: Vec<(String, ListedSkill)>,
     unattended: bool,
 }
 
@@ -156,7 +159,7 @@ async fn resolve_all(
             Failure::usage(format!("The label `{}` {error}.", printable(&server.label)))
         })?;
         lock.set_server(&in_file, server_address(&config(server, files.root())?));
-        for listed in named(session, own, server).await? {
+        for (handle, listed) in named(session, own, server).await? {
             let id =
                 SkillId { origin: Origin::Server(in_file.clone()), uri: listed.id().uri.clone() };
             let content = listed.content().ok_or_else(|| {
@@ -167,7 +170,9 @@ async fn resolve_all(
                 )
             })?;
             match files.approvals().allows(&id, &content) {
-                Ok(grants) => lock.insert(&id, &content, grants),
+                Ok(grants) => {
+                    lock.insert(&id, &content, grants);
+                }
                 Err(mismatch) if args.frozen => {
                     let uri = printable(id.uri.as_str());
                     let failure =
@@ -175,12 +180,15 @@ async fn resolve_all(
                     return Err(failure.because(mismatch));
                 }
                 Err(_) => {
-                    unpinned.push(id.clone());
-                    lock.insert(&id, &content, Grants::load_only())
+                    lock.insert(&id, &content, Grants::load_only());
+                    if !args.json {
+                        show(session, &handle, &listed)?;
+                    }
+                    unpinned.push(handle.clone());
                 }
-            };
+            }
             if !matches!(session.host().standing(&listed)?, Standing::Approved(_)) {
-                planned.skills.push(listed);
+                planned.skills.push((handle, listed));
             }
         }
     }
@@ -189,12 +197,15 @@ async fn resolve_all(
         return Err(not_locked(format!("`{LOCK}` pins skills that the project no longer names.")));
     }
     if !unpinned.is_empty() && !args.dry_run {
-        let names: Vec<_> = unpinned.iter().map(|id| printable(&id.to_string())).collect();
-        let count = counted(unpinned.len(), "skill");
-        let question = format!(
-            "Approve {count} of servers as they are now, and pin them ({})?",
-            names.join(", ")
-        );
+        let names: Vec<_> = unpinned.iter().map(|handle| printable(handle)).collect();
+        let question = match names.as_slice() {
+            [one] => format!("Approve `{one}` as it is now, and pin it?"),
+            many => format!(
+                "Approve {} of servers as they are now, and pin them ({})?",
+                counted(many.len(), "skill"),
+                many.join(", ")
+            ),
+        };
         if !agrees(settings, &question, args.yes)? {
             return Err(Failure::new(Exit::Approval, "Nothing was changed."));
         }
@@ -203,12 +214,25 @@ async fn resolve_all(
     Ok(())
 }
 
-/// The skills of a server that the project names, as the server lists them now.
+/// Shows a skill before the user is asked to pin it: what it is, and how it differs from what the user
+/// approved before.
+fn show(session: &Session, handle: &str, listed: &ListedSkill) -> Result<(), Failure> {
+    let review = session.host().review(listed)?;
+    let shown = review.card();
+    let mut err = prose::stderr();
+    card::write(&mut err, handle, shown)?;
+    if let Some(changes) = &shown.changes {
+        card::changes(&mut err, &listed.id().uri, changes)?;
+    }
+    Ok(())
+}
+
+/// The skills of a server that the project names, as the server lists them now, by their handles.
 async fn named(
     session: &Session,
     own: &ServerLabel,
     server: &ProjectServer,
-) -> Result<Vec<ListedSkill>, Failure> {
+) -> Result<Vec<(String, ListedSkill)>, Failure> {
     let found = session.discover(Some(&Origin::Server(own.clone()))).await?;
     let items = found.registry.items();
     let mut skills = Vec::new();
@@ -219,18 +243,21 @@ async fn named(
             let fits =
                 wanted == "*" || wanted == item.skill.name().as_str() || wanted == below_label;
             if fits {
-                skills.push(session.host().refresh(&item.skill).await?);
+                skills.push((item.handle.clone(), session.host().refresh(&item.skill).await?));
             }
         }
         if skills.len() == before {
             let label = printable(&server.label);
             let message = format!("The server `{label}` has no skill `{}`.", printable(wanted));
-            return Err(Failure::new(Exit::NotFound, message)
-                .hint(format!("`skillwire list --server {own}` shows its skills.")));
+            let failure = Failure::new(Exit::NotFound, message);
+            return Err(match nearest(wanted, items.iter().map(|it| it.skill.name().as_str())) {
+                Some(near) => failure.hint(format!("Did you mean `{near}`?")),
+                None => failure.hint(format!("`skillwire list --server {own}` shows its skills.")),
+            });
         }
     }
-    skills.sort_by(|a, b| a.id().cmp(b.id()));
-    skills.dedup_by(|a, b| a.id() == b.id());
+    skills.sort_by(|(_, a), (_, b)| a.id().cmp(b.id()));
+    skills.dedup_by(|(_, a), (_, b)| a.id() == b.id());
     Ok(skills)
 }
 
@@ -253,10 +280,10 @@ pub(super) async fn approve(
     let channel =
         if planned.unattended { DecisionChannel::Unattended } else { DecisionChannel::Terminal };
     let mut approved = Vec::new();
-    for listed in &planned.skills {
+    for (handle, listed) in &planned.skills {
         let shown = session.host().review(listed)?.show();
         session.host().record_review(shown.answer(Answer::Yes(Grants::load_only()), channel))?;
-        approved.push(listed.id().to_string());
+        approved.push(handle.clone());
     }
     session.host().disconnect().await;
     Ok(approved)

@@ -1,6 +1,6 @@
 //! Skills of sources that a project names: found as they are pinned, or pinned as they are found.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, io::Write as _};
 
 use skillwire_install::{
     InstallScope, InstalledSkill, PinnedSkill, PinnedSource, Placement, PlacementMethod,
@@ -9,6 +9,7 @@ use skillwire_install::{
 
 use super::{
     super::{
+        add::find,
         agrees, card,
         fetch::FetchedSource,
         installing::PlannedSkill,
@@ -22,7 +23,7 @@ use crate::{
     args::SyncArgs,
     exit::Exit,
     failure::Failure,
-    output::counted,
+    output::{STRONG, counted},
     prose,
     report::printable,
     settings::{AgentSettings, HostSettings},
@@ -71,7 +72,7 @@ pub(super) async fn resolve(
             if before.is_none_or(|before| before.content != content) {
                 unpinned += 1;
                 if !args.json {
-                    card::write(&mut prose::stderr(), &bundle, &written)?;
+                    show(state, &bundle, before, &written)?;
                 }
             }
             lock.insert(PinnedSkill {
@@ -89,14 +90,39 @@ pub(super) async fn resolve(
         return Err(not_locked(format!("`{LOCK}` pins skills that the project no longer names.")));
     }
     if unpinned > 0 && !args.dry_run {
-        let question =
-            format!("Install {} and pin them as they are now?", counted(unpinned, "skill"));
+        let question = match unpinned {
+            1 => "Install 1 skill and pin it as it is now?".to_owned(),
+            many => format!("Install {} and pin them as they are now?", counted(many, "skill")),
+        };
         if !agrees(settings, &question, args.yes)? {
             return Err(Failure::new(Exit::Approval, "Nothing was changed."));
         }
     }
     files.set_lock(lock);
     plan(state, files, found)
+}
+
+/// Shows a skill that is not pinned as it is: what changed since it was pinned, or else all of it.
+fn show(
+    state: &InstallState,
+    bundle: &SkillBundle,
+    before: Option<&PinnedSkill>,
+    from: &str,
+) -> Result<(), Failure> {
+    let mut out = prose::stderr();
+    let pinned = before.and_then(|before| state.store().read(&before.content).ok().flatten());
+    if let Some(pinned) = pinned {
+        let from = printable(from);
+        writeln!(
+            out,
+            "{STRONG}{}{STRONG:#} changed in {from} since it was pinned:",
+            bundle.name()
+        )?;
+        card::changes(&mut out, &pinned, bundle)?;
+    } else {
+        card::write(&mut out, bundle, from)?;
+    }
+    Ok(())
 }
 
 /// A source that the project names.
@@ -139,7 +165,9 @@ pub(super) fn pinned_skills(
         let all: Vec<_> = of_source.cloned().collect();
         return (!all.is_empty()).then_some(all);
     }
-    let find = |name: &String| of_source.clone().find(|skill| skill.name == *name).cloned();
+    // Where two skills of a source have one name, the project names the folder.
+    let fits = |skill: &PinnedSkill, name: &str| skill.name == name || skill.folder == name;
+    let find = |name: &String| of_source.clone().find(|skill| fits(skill, name)).cloned();
     names.iter().map(find).collect()
 }
 
@@ -192,14 +220,7 @@ async fn as_found(
         folders.extend(fetched.offered().iter().map(|offered| offered.folder.clone()));
     }
     for name in names {
-        let offered = fetched.offered().iter().find(|offered| offered.label() == name);
-        let offered = offered.ok_or_else(|| {
-            let from = printable(from);
-            let name = printable(name);
-            Failure::new(Exit::NotFound, format!("{from} has no skill `{name}`."))
-                .hint(format!("`skillwire add {from} --list` shows its skills."))
-        })?;
-        folders.push(offered.folder.clone());
+        folders.push(find(from, fetched.offered(), name)?.folder.clone());
     }
     let mut skills = Vec::new();
     for folder in folders {

@@ -12,7 +12,7 @@ use crate::{
     output::{FAINT, STRONG},
     prose,
     report::printable,
-    settings::HostSettings,
+    settings::{AgentSettings, HostSettings},
 };
 
 /// The file that says which projects are trusted.
@@ -47,7 +47,7 @@ pub(super) fn check(
     if trusted.get(&root) == Some(&files.digest().to_string()) {
         return Ok(());
     }
-    show(files, trusted.contains_key(&root))?;
+    show(&AgentSettings::resolve()?, files, trusted.contains_key(&root))?;
     let agreed = match agrees(settings, "Trust this project to install these?", args.trust_project)
     {
         Ok(agreed) => agreed,
@@ -81,19 +81,22 @@ pub(super) fn record(settings: &HostSettings, files: &ProjectFiles) -> Result<()
 }
 
 /// Shows what the project would bring.
-fn show(files: &ProjectFiles, is_known: bool) -> std::io::Result<()> {
+fn show(settings: &AgentSettings, files: &ProjectFiles, is_known: bool) -> std::io::Result<()> {
     let mut out = prose::stderr();
-    let root = files.root().display();
+    let root = settings.short(files.root());
     let changed = if is_known { " changed since you trusted it, and" } else { "" };
     let what = if files.file().is_empty() { " nothing any more." } else { ":" };
     writeln!(out, "The project {STRONG}{root}{STRONG:#}{changed} names{what}")?;
     for server in &files.file().servers {
-        let address = server.url.clone().unwrap_or_else(|| server.command.join(" "));
         let skills = words(&server.skills, "no skill");
         let label = printable(&server.label);
-        let address = printable(&address);
-        let kind = if server.url.is_some() { "server" } else { "program that is started" };
-        writeln!(out, "  {kind} {STRONG}{label}{STRONG:#} {address}: {skills}")?;
+        if let Some(url) = &server.url {
+            let url = printable(url);
+            writeln!(out, "  server {STRONG}{label}{STRONG:#} at {url}: {skills}")?;
+        } else {
+            let command = printable(&server.command.join(" "));
+            writeln!(out, "  program {STRONG}{label}{STRONG:#}, started as `{command}`: {skills}")?;
+        }
     }
     for source in &files.file().sources {
         let skills = words(&source.skills, "every skill");
