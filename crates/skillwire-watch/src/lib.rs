@@ -173,6 +173,7 @@ impl Drop for FolderWatcher {
 /// What one kind of file system events needs to start.
 struct WatchSetup {
     limits: WatchLimits,
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "of inotify alone"))]
     rules: WatchRules,
     sender: mpsc::Sender<SystemEvent>,
 }
@@ -181,6 +182,7 @@ struct WatchSetup {
 #[derive(Debug, Clone, Copy)]
 struct WatchLimits {
     /// The most directories that are watched; the system may allow fewer.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "of inotify alone"))]
     max_watches: usize,
     /// The time between two reports of polled units.
     poll_tick: Duration,
@@ -206,6 +208,7 @@ enum SystemEvent {
     /// A directory cannot be watched, for this reason.
     Unwatched(PathBuf, String),
     /// No watch was left for something below a directory, so that it is polled.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "of inotify alone"))]
     Polled(PathBuf),
     /// The watcher was dropped.
     Stop,

@@ -20,6 +20,7 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 /// A running server; dropping this value ends it and everything it started.
 pub(crate) struct ServerProcess {
     child: Mutex<Option<Child>>,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there are no process groups"))]
     group: Option<u32>,
     stderr: Arc<Mutex<StderrTail>>,
     /// Whether standard error has been read to its end.
