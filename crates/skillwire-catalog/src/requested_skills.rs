@@ -87,7 +87,7 @@ mod tests {
         let content =
             SkillContent::Files(FileTree { files, empty_directories, store: Arc::new(At(place)) });
         let uri = SkillUri::parse("skill://a/SKILL.md").unwrap();
-        Skill { uri, entry: "{}".into(), content, listed: true }
+        Skill { uri, entry: "{}".into(), content, listed: true, provenance: None }
     }
 
     #[tokio::test]

@@ -28,7 +28,10 @@ pub enum Interest<'a> {
     /// Changes of the listing.
     Listing,
     /// Changes of the lists of tools and prompts.
-    Offers,
+    Offers {
+        /// Whether changes of the list of resources are wanted too.
+        resources: bool,
+    },
     /// Changes of these resources.
     Resources(&'a [&'a str]),
     /// Changes of the listing and of these resources.
@@ -37,12 +40,12 @@ pub enum Interest<'a> {
 
 impl<'a> Interest<'a> {
     pub(super) fn is_in_listing(self) -> bool {
-        !matches!(self, Self::Resources(_) | Self::Offers)
+        !matches!(self, Self::Resources(_) | Self::Offers { resources: false })
     }
 
     pub(super) fn resources(self) -> &'a [&'a str] {
         match self {
-            Self::Listing | Self::Offers => &[],
+            Self::Listing | Self::Offers { .. } => &[],
             Self::Resources(uris) | Self::ListingAnd(uris) => uris,
         }
     }

@@ -147,6 +147,11 @@ impl Client {
         connection.converse(&call, caller, limits).await
     }
 
+    /// Tells whether two clients share one connection, and with it a session.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Listens for changes.
     ///
     /// This returns once the server has acknowledged the subscription. For a server that announces
@@ -161,8 +166,12 @@ impl Client {
         let connection = &self.0.connection;
         let version = self.server().protocol_version;
         if version == MODERN {
-            let wanted = if interest == Interest::Offers {
-                json!({ "toolsListChanged": true, "promptsListChanged": true })
+            let wanted = if let Interest::Offers { resources } = interest {
+                let mut wanted = json!({ "toolsListChanged": true, "promptsListChanged": true });
+                if resources {
+                    wanted["resourcesListChanged"] = true.into();
+                }
+                wanted
             } else {
                 json!({
                     "resourcesListChanged": interest.is_in_listing(),

@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
+use skillwire_protocol::ServerIdentity;
 use skillwire_source::UriTemplate;
 
-use crate::{
-    dialect::{Dialects, Usage},
-    identity::ServerIdentity,
-};
+use crate::dialect::{Dialects, Usage};
 
 /// The clients and caches that may reuse an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -23,7 +23,6 @@ mod caller;
 mod config;
 pub mod dialect;
 mod engine;
-mod identity;
 pub mod offer;
 mod payload;
 mod read_observer;
@@ -37,11 +36,12 @@ pub use skillwire_source::{Skill, SkillLookup};
 /// What a running server counts.
 pub use skillwire_metrics as metrics;
 
+pub use skillwire_protocol::{Icon, ServerIdentity};
+
 pub use self::{
     caller::Caller,
     config::{CacheScope, Config},
     engine::{Answer, AnswerRoom, Engine, EngineBuilder, Outcome},
-    identity::{Icon, ServerIdentity},
     payload::{OutgoingMessage, Payload},
     read_observer::ReadObserver,
     subscription::{

@@ -23,7 +23,10 @@ use tokio::sync::{
     watch,
 };
 
-use crate::offer::{ListChanges, ListVersions};
+use crate::{
+    caller::Caller,
+    offer::{FollowedResource, ListVersions, Offers, WeakOffers},
+};
 
 /// The most URIs that one subscription follows; further ones are left out of the acknowledgment.
 pub const MAX_SUBSCRIBED_URIS: usize = 4_096;
@@ -72,12 +75,14 @@ pub enum Followed {
     List,
     /// Every change.
     Anything,
+    /// Changes of a resource that is offered besides files of skills.
+    Offered(FollowedResource),
 }
 
 impl Followed {
     fn concerns(&self, change: &ViewChange) -> bool {
         match self {
-            Self::Itself => false,
+            Self::Itself | Self::Offered(_) => false,
             Self::File(uri) => change.updated.contains(uri),
             Self::List => change.list,
             Self::Anything => !change.is_empty(),
@@ -139,12 +144,29 @@ impl Filter {
         self.notifications(&ViewChange { list: true, updated })
     }
 
-    /// Returns the notifications for a change of the lists of tools and prompts.
+    /// Returns the notifications for a change of an offered resource, or of any if it is not known which.
+    fn of_resource(
+        &self,
+        changed: Option<&str>,
+        may_read: impl Fn(&str) -> bool,
+    ) -> Vec<(&'static str, Value)> {
+        let offered = self.aliases.iter().filter(|(uri, followed)| {
+            matches!(followed, Followed::Offered(_))
+                && changed.is_none_or(|changed| changed == &**uri)
+                && may_read(uri)
+        });
+        offered.map(|(uri, _)| (method::RESOURCES_UPDATED, json!({ "uri": **uri }))).collect()
+    }
+
+    /// Returns the notifications for a change of the lists of tools, prompts and resources.
     fn of_offers(&self, old: ListVersions, new: ListVersions) -> Vec<(&'static str, Value)> {
         let tools = (self.tools && old.tools != new.tools).then_some(method::TOOLS_LIST_CHANGED);
         let prompts =
             (self.prompts && old.prompts != new.prompts).then_some(method::PROMPTS_LIST_CHANGED);
-        tools.into_iter().chain(prompts).map(|method| (method, json!({}))).collect()
+        let resources =
+            (self.list && old.resources != new.resources).then_some(method::RESOURCES_LIST_CHANGED);
+        let changed = tools.into_iter().chain(prompts).chain(resources);
+        changed.map(|method| (method, json!({}))).collect()
     }
 }
 
@@ -264,25 +286,52 @@ impl LegacySubscriptions {
 pub struct Feed {
     view: ViewId,
     changes: broadcast::Receiver<Arc<CatalogChanges>>,
-    offers: Option<ListWatch>,
+    offers: Option<OfferWatch>,
 }
 
-/// The changes of the lists of tools and prompts, and the versions that were last reported.
+/// What changes of the offers a caller hears of, and the versions of their lists that were last reported.
 #[derive(Debug)]
-struct ListWatch {
+struct OfferWatch {
     told: ListVersions,
     now: watch::Receiver<ListVersions>,
+    resources: broadcast::Receiver<Arc<str>>,
+    /// An open stream must not keep a server alive that is gone.
+    offers: WeakOffers,
+    caller: Caller,
 }
 
-impl ListWatch {
-    /// Waits for the next change and returns the old and the new versions.
-    async fn next(&mut self) -> (ListVersions, ListVersions) {
-        if self.now.changed().await.is_err() {
-            // The sender is gone, so the lists will never change again.
-            return std::future::pending().await;
+/// A change of the offers.
+enum OfferChange {
+    Lists(ListVersions, ListVersions),
+    /// The resource that changed; none if the listener missed which.
+    Resource(Option<Arc<str>>),
+}
+
+impl OfferWatch {
+    /// Waits for the next change.
+    async fn next(&mut self) -> OfferChange {
+        tokio::select! {
+            Ok(()) = self.now.changed() => {
+                let now = *self.now.borrow_and_update();
+                OfferChange::Lists(std::mem::replace(&mut self.told, now), now)
+            }
+            changed = self.resources.recv() => match changed {
+                Ok(uri) => OfferChange::Resource(Some(uri)),
+                Err(RecvError::Lagged(_)) => OfferChange::Resource(None),
+                // The senders are gone, so nothing will change again.
+                Err(RecvError::Closed) => std::future::pending().await,
+            },
         }
-        let now = *self.now.borrow_and_update();
-        (std::mem::replace(&mut self.told, now), now)
+    }
+
+    /// Returns the notifications for a change. A resource that the caller may no longer read is as
+    /// unknown to it as one that does not exist.
+    fn notifications(&self, filter: &Filter, change: &OfferChange) -> Vec<(&'static str, Value)> {
+        match change {
+            OfferChange::Lists(old, new) => filter.of_offers(*old, *new),
+            OfferChange::Resource(uri) => filter
+                .of_resource(uri.as_deref(), |uri| self.offers.has_resource(&self.caller, uri)),
+        }
     }
 }
 
@@ -292,12 +341,14 @@ impl Feed {
         Self { view, changes, offers: None }
     }
 
-    /// Adds the lists of tools and prompts to the feed.
+    /// Adds to the feed what a caller hears of tools, prompts and resources.
     #[must_use]
-    pub fn following(self, offers: &ListChanges) -> Self {
-        let mut now = offers.follow();
+    pub fn following(self, offers: &Offers, caller: &Caller) -> Self {
+        let mut now = offers.changes().follow();
         let told = *now.borrow_and_update();
-        Self { offers: Some(ListWatch { told, now }), ..self }
+        let resources = offers.changes().follow_resources();
+        let (offers, caller) = (offers.downgrade(), caller.clone());
+        Self { offers: Some(OfferWatch { told, now, resources, offers, caller }), ..self }
     }
 
     /// Tells whether the feed includes tools and prompts.
@@ -313,14 +364,15 @@ impl Feed {
         loop {
             let offered = async {
                 match &mut self.offers {
-                    Some(lists) => lists.next().await,
+                    Some(offers) => offers.next().await,
                     None => std::future::pending().await,
                 }
             };
             let change = tokio::select! {
                 change = self.changes.recv() => change,
-                (old, new) = offered => {
-                    let found = filter().borrow().of_offers(old, new);
+                change = offered => {
+                    let Some(offers) = &self.offers else { continue };
+                    let found = offers.notifications(filter().borrow(), &change);
                     if found.is_empty() {
                         continue;
                     }

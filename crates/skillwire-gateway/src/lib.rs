@@ -9,8 +9,8 @@
 //!   them, under URIs that name the server ([`UriMapping`]). The gateway fetches a file only when a
 //!   client reads it. A file with a listed digest is sent only if it matches that digest. An
 //!   [`Admission`] decides which skills are passed on.
-//! - [`UpstreamOffer`] passes the tools and prompts of a server on beside its skills, as far as a
-//!   [`ToolAdmission`] admits them.
+//! - [`UpstreamOffer`] passes the tools, prompts and resources of a server on beside its skills, as far as
+//!   a [`ToolAdmission`] admits them.
 //! - A [`Bridge`] offers skills as tools, prompts and instructions to clients that do not know the
 //!   Skills extension. It asks the user before it loads a skill, and passes on what they approved.
 //!
@@ -36,6 +36,8 @@ mod followed;
 mod passing_on;
 mod passing_on_offers;
 
+pub use skillwire_trust::UriMapping;
+
 #[cfg(feature = "bridge")]
 pub use self::bridge::{
     Bridge,
@@ -48,13 +50,13 @@ pub use self::{
         folders::FollowedFolders,
         server::{FollowOptions, FollowedServer, ServerStanding},
         servers::{FollowedServers, StartError},
+        skills::enclosing_skills,
         source::{EntryNotes, PassingRules, ServerSource},
     },
     passing_on::{
         admission::{Admission, AdmitAll},
         entry::{NotPassedOn, passed_on_entry, text_of as entry_text},
         provenance::{GatewayId, NoRandomness},
-        uri_mapping::UriMapping,
     },
     passing_on_offers::{
         admission::{AllowedTools, ToolAdmission},
@@ -62,5 +64,6 @@ pub use self::{
         limits::OfferLimits,
         name_prefix::NamePrefix,
         offer::{UpstreamOffer, UpstreamOfferOptions},
+        resources::FollowedResources,
     },
 };

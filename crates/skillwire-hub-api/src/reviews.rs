@@ -1,7 +1,7 @@
 //! What the API takes and returns about upstreams and reviews.
 
 use serde::{Deserialize, Serialize};
-use skillwire_hub::{ReviewRules, ToolPatterns, UpstreamLimits, UpstreamSource};
+use skillwire_hub::{ResourcePatterns, ReviewRules, ToolPatterns, UpstreamLimits, UpstreamSource};
 use utoipa::ToSchema;
 
 use crate::types::FileDiff;
@@ -34,6 +34,11 @@ pub struct UpstreamInfo {
     #[schema(value_type = Vec<String>)]
     #[serde(default)]
     pub tools: ToolPatterns,
+    /// Which of its resources that belong to no skill clients may read, as patterns of its own URIs such as
+    /// `file:///docs/**`; none without them.
+    #[schema(value_type = Vec<String>)]
+    #[serde(default)]
+    pub resources: ResourcePatterns,
     /// Whether the configuration file of the hub describes it.
     pub configured: bool,
     /// When it was added, as RFC 3339.
@@ -85,6 +90,11 @@ pub struct NewUpstream {
     #[schema(value_type = Vec<String>)]
     #[serde(default)]
     pub tools: ToolPatterns,
+    /// Which of its resources that belong to no skill clients may read, as patterns of its own URIs such as
+    /// `file:///docs/**`; none without them.
+    #[schema(value_type = Vec<String>)]
+    #[serde(default)]
+    pub resources: ResourcePatterns,
     /// Whether to say what would happen, and change nothing.
     #[serde(default)]
     pub dry_run: bool,
@@ -113,6 +123,10 @@ pub struct UpstreamSettings {
     #[schema(value_type = Option<Vec<String>>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ToolPatterns>,
+    /// Which of its resources that belong to no skill clients may read, in place of those named before.
+    #[schema(value_type = Option<Vec<String>>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ResourcePatterns>,
     /// Whether giving up a pin is meant.
     pub leave_pin: bool,
     /// Whether to say what would happen, and change nothing.

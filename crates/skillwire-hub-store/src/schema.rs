@@ -42,10 +42,17 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0003_upstream_tools.sql"),
         postgres: include_str!("../migrations/postgres/0003_upstream_tools.sql"),
     },
+    Migration {
+        version: 4,
+        // An older program passes no resources on, and leaves what is set here as it is.
+        readable_from: 3,
+        sqlite: include_str!("../migrations/sqlite/0004_upstream_resources.sql"),
+        postgres: include_str!("../migrations/postgres/0004_upstream_resources.sql"),
+    },
 ];
 
 /// The schema this program knows.
-pub(crate) const KNOWN_SCHEMA: i64 = 3;
+pub(crate) const KNOWN_SCHEMA: i64 = 4;
 
 const TABLE_SQLITE: &str = "CREATE TABLE IF NOT EXISTS schema_version (
     id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL, readable_from INTEGER NOT NULL)";

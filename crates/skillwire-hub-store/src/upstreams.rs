@@ -2,8 +2,8 @@
 
 use skillwire_hub::{
     Action, AuditAction, Caller, HubChange, NamespaceName, NewAuditEntry, Quotas, Refusal,
-    ReviewPolicy, ReviewRules, Role, Subject, Timestamp, ToolPatterns, Upstream, UpstreamLimits,
-    UpstreamMode, UpstreamSource,
+    ResourcePatterns, ReviewPolicy, ReviewRules, Role, Subject, Timestamp, ToolPatterns, Upstream,
+    UpstreamLimits, UpstreamMode, UpstreamSource,
 };
 
 use crate::{
@@ -41,6 +41,8 @@ pub struct UpstreamChange {
     pub rules: Option<ReviewRules>,
     /// Which of its tools and prompts clients may use.
     pub tools: Option<ToolPatterns>,
+    /// Which of its resources that belong to no skill clients may read.
+    pub resources: Option<ResourcePatterns>,
     /// Whether giving up a pin is meant.
     pub leave_pin: bool,
 }
@@ -62,7 +64,7 @@ pub struct ConfiguredUpstreams {
 /// The columns that [`record_of`] reads.
 macro_rules! upstream_columns {
     () => {
-        "label, source, mode, limits, rules, configured, created_at, created_by, tools"
+        "label, source, mode, limits, rules, configured, created_at, created_by, tools, resources"
     };
 }
 
@@ -98,7 +100,10 @@ impl HubStore {
             let mut after = Upstream::new(label.clone(), source, before.upstream.mode)?
                 .with_limits(change.limits.unwrap_or(before.upstream.limits))?
                 .with_rules(change.rules.unwrap_or(before.upstream.rules))
-                .with_tools(change.tools.unwrap_or_else(|| before.upstream.tools.clone()));
+                .with_tools(change.tools.unwrap_or_else(|| before.upstream.tools.clone()))
+                .with_resources(
+                    change.resources.unwrap_or_else(|| before.upstream.resources.clone()),
+                );
             after.change_mode(mode, change.leave_pin)?;
             let configured = before.configured;
             update_upstream(&mut tx, before, &after, configured).await
@@ -236,7 +241,7 @@ async fn insert_upstream(
         }
     }
     let insert = "INSERT INTO upstreams (label, source, mode, limits, rules, configured,
-        created_at, created_by, tools) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+        created_at, created_by, tools, resources) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
     let values = args![
         label.as_str(),
         to_json(&upstream.source)?,
@@ -247,6 +252,7 @@ async fn insert_upstream(
         tx.now.as_millis(),
         caller.subject.as_str(),
         to_json(&upstream.tools)?,
+        to_json(&upstream.resources)?,
     ];
     tx.execute(insert, values).await?;
     record_change(tx, upstream, "add").await?;
@@ -263,7 +269,7 @@ async fn update_upstream(
         return Ok(before);
     }
     let update = "UPDATE upstreams SET source = $2, mode = $3, limits = $4, rules = $5,
-        configured = $6, tools = $7 WHERE label = $1";
+        configured = $6, tools = $7, resources = $8 WHERE label = $1";
     let values = args![
         after.label.as_str(),
         to_json(&after.source)?,
@@ -272,6 +278,7 @@ async fn update_upstream(
         to_json(&after.rules)?,
         configured,
         to_json(&after.tools)?,
+        to_json(&after.resources)?,
     ];
     tx.execute(update, values).await?;
     record_change(tx, after, "set").await?;
@@ -334,7 +341,8 @@ fn record_of(row: &Row) -> Result<UpstreamRecord, StoreError> {
     Ok(UpstreamRecord {
         upstream: upstream
             .with_rules(from_json(&row.text(4)?, "rules of an upstream")?)
-            .with_tools(from_json(&row.text(8)?, "tools of an upstream")?),
+            .with_tools(from_json(&row.text(8)?, "tools of an upstream")?)
+            .with_resources(from_json(&row.text(9)?, "resources of an upstream")?),
         configured: row.flag(5)?,
         created_at: time_of(row, 6)?,
         created_by: subject_of(row, 7)?,
@@ -354,6 +362,7 @@ async fn record_change(
         "limits": upstream.limits,
         "rules": upstream.rules,
         "tools": upstream.tools,
+        "resources": upstream.resources,
     });
     tx.audit(NewAuditEntry {
         action: AuditAction::ChangeUpstream,

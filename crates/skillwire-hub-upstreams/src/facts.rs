@@ -40,10 +40,16 @@ pub struct ContentFinding {
     pub severity: String,
 }
 
-/// Looks for findings in content that is fetched for its review.
+/// Looks at content that is fetched for its review.
 pub trait InspectContent: Send + Sync + fmt::Debug {
-    /// Returns the findings, the worst first.
-    fn inspect(&self, files: &[(RelPath, Bytes)]) -> Vec<ContentFinding>;
+    /// Returns the findings of a scanner, the worst first; `None` if there is no scanner.
+    fn inspect(&self, files: &[(RelPath, Bytes)]) -> Option<Vec<ContentFinding>>;
+
+    /// Returns the trusted signers whose signature covers exactly these files, as the operator calls them.
+    fn signers(&self, files: &[(RelPath, Bytes)]) -> BTreeSet<String> {
+        let _ = files;
+        BTreeSet::new()
+    }
 }
 
 /// Whether the name of a file says that it can be run.
@@ -87,7 +93,9 @@ pub(crate) fn facts_of(
         }
     }
     if let Some(inspector) = inspector {
-        let found = inspector.inspect(files);
+        facts.signers = inspector.signers(files);
+    }
+    if let Some(found) = inspector.and_then(|inspector| inspector.inspect(files)) {
         facts.worst =
             Some(found.first().map_or_else(|| "none".to_owned(), |worst| worst.severity.clone()));
         facts.findings.extend(found.into_iter().map(|finding| finding.code));

@@ -1,11 +1,16 @@
 //! One upstream of a hub, followed by this replica.
 
-use std::{fmt, sync::Arc, time::SystemTime};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use parking_lot::Mutex;
 use skillwire_core::SkillUri;
 use skillwire_gateway::{
-    FollowedServer, PassingRules, ServerSource, UpstreamOffer, UpstreamOfferOptions,
+    FollowedResources, FollowedServer, PassingRules, ServerSource, UpstreamOffer,
+    UpstreamOfferOptions,
 };
 use skillwire_host::{Host, ServerLabel};
 use skillwire_hub::{Upstream, UpstreamSource};
@@ -64,6 +69,8 @@ pub(crate) struct UpstreamState {
     feed: UpstreamFeed,
     /// The sources of a server that mounts use.
     sources: Mutex<Vec<(MountKind, ServerSource)>>,
+    /// The resources that clients of all mounts subscribed to.
+    resources: FollowedResources,
 }
 
 /// One upstream that this replica follows until the value is dropped.
@@ -111,6 +118,7 @@ impl FollowedUpstream {
             reconsider: Notify::new(),
             feed,
             sources: Mutex::default(),
+            resources: FollowedResources::default(),
         });
         let reviewed = Arc::clone(&state);
         tasks.push(tokio::spawn(async move { reviewed.review_for_ever().await }));
@@ -165,18 +173,25 @@ impl FollowedUpstream {
         ServerLabel::parse(self.state.settings.now().label.as_str()).ok()
     }
 
-    /// Begins to follow the tools and prompts of the upstream on the runtime of the caller; `None` if its
+    /// Begins to follow the tools, prompts and resources of the upstream on the runtime of the caller; `None` if its
     /// source has none.
     pub fn offer(&self, options: UpstreamOfferOptions) -> Option<UpstreamOffer> {
-        let UpstreamFeed::Server { host, .. } = &self.state.feed else { return None };
+        let UpstreamFeed::Server { host, server } = &self.state.feed else { return None };
         let upstream = self.state.settings.now();
         if !upstream.source.has_tools() {
             return None;
         }
         let relay = host.relay(&self.label()?).ok()?;
+        let options = options.followed(self.state.resources.clone()).beside(server.clone());
         let mut limits = options.limits;
+        limits.read_time = Duration::from_millis(upstream.limits.answer_ms);
         limits.calls = usize::try_from(upstream.limits.concurrency).unwrap_or(usize::MAX);
         Some(UpstreamOffer::start(relay, options.limits(limits), &Handle::current()))
+    }
+
+    /// Tells whether a URI of the upstream names something in a skill that it is known to have.
+    pub fn has_skill_around(&self, uri: &str) -> bool {
+        self.state.server().is_some_and(|server| server.has_skill_around(uri))
     }
 
     /// Asks the upstream for a skill that a client of a mount named; `None` if it is not asked.

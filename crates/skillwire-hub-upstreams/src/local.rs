@@ -200,7 +200,9 @@ impl LocalFeed {
                 let made = entry.ok().and_then(|entry| {
                     let uri = uris.passed_on_skill(&skill.uri)?;
                     let content: SkillContent = skill.content.clone();
-                    Some(Arc::new(Skill { uri, entry: entry.into(), content, listed: true }))
+                    let entry = entry.into();
+                    let made = Skill { uri, entry, content, listed: true, provenance: None };
+                    Some(Arc::new(made.with_provenance(&notes)))
                 });
                 now.insert(skill.uri.to_string(), made);
             }

@@ -66,8 +66,9 @@ pub use self::{
     token::{InvalidToken, TokenHash, TokenRecord, TokenSecret},
     trusted::{ClaimPattern, TrustedPublisher},
     upstream::{
-        ContentFacts, OfferChange, OfferState, ReviewRules, RuleOutcome, ToolPatterns, Upstream,
-        UpstreamLimits, UpstreamMode, UpstreamSkill, UpstreamSkillId, UpstreamSource,
+        ContentFacts, OfferChange, OfferState, ResourcePatterns, ReviewRules, RuleOutcome,
+        ToolPatterns, Upstream, UpstreamLimits, UpstreamMode, UpstreamSkill, UpstreamSkillId,
+        UpstreamSource,
     },
     version::{
         InvalidVersion, Provenance, VersionFile, VersionRecord, choose_version, parse_version,

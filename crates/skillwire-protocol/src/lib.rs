@@ -22,11 +22,14 @@ mod capabilities;
 mod envelope;
 mod error;
 mod id;
+mod identity;
+pub mod json_text;
 mod lines;
 pub mod message;
 pub mod meta;
 pub mod method;
 mod paging;
+pub mod quote;
 pub mod trace;
 pub mod version;
 
@@ -37,6 +40,7 @@ pub use self::{
     envelope::{Envelope, present},
     error::{ErrorCode, RpcError},
     id::RequestId,
+    identity::{Icon, ServerIdentity},
     lines::{LineAssembler, LineEvent},
     paging::{
         MAX_CURSOR_BYTES, NextPage, Page, PageLimits, Pager, Pages, Truncation, cursor_params,

@@ -420,6 +420,7 @@ mod tests {
             entry: "{}".into(),
             content: SkillContent::Files(tree),
             listed: true,
+            provenance: None,
         };
         let script = RelPath::parse("run.sh").unwrap();
         let caller = "ann".to_owned();

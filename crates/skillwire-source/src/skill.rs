@@ -26,6 +26,9 @@ pub struct Skill {
     /// Whether listings show it. A skill that a client asked for by URI is served without being
     /// listed.
     pub listed: bool,
+    /// What the server says about where its content comes from, as the JSON of a `_meta` object that goes
+    /// with its `SKILL.md` in `resources/list` and with each of its files in `resources/read`.
+    pub provenance: Option<Arc<str>>,
 }
 
 /// The content of a skill.
@@ -103,7 +106,7 @@ impl Skill {
             SkillContent::Files(tree) => Resources::Listed(listed(&uri, &tree.files)),
         };
         let entry = to_json(&SkillEntry { uri: uri.clone(), frontmatter, resources }).into();
-        Self { uri, entry, content, listed: true }
+        Self { uri, entry, content, listed: true, provenance: None }
     }
 
     /// Adds what the server says about the skill as `_meta` of its entry; without anything, nothing.
@@ -113,6 +116,13 @@ impl Skill {
             self.entry = format!("{open},\"_meta\":{}}}", to_json(meta)).into();
         }
         self
+    }
+
+    /// Says where the content comes from, wherever a part of the skill is shown without its entry.
+    #[must_use]
+    pub fn with_provenance(self, meta: &Map<String, Value>) -> Self {
+        let provenance = (!meta.is_empty()).then(|| to_json(meta).into());
+        Self { provenance, ..self }
     }
 
     /// The skill's path without percent-encoding, such as `acme/refunds`.
@@ -148,12 +158,16 @@ impl Skill {
         // Few authors write annotations, and reading the frontmatter for them takes longer than
         // everything else here.
         let annotated = ["\"audience\":", "\"priority\":", "\"lastModified\":"];
-        if !with_frontmatter && !annotated.iter().any(|key| self.entry.contains(key)) {
+        let needs_frontmatter =
+            with_frontmatter || annotated.iter().any(|key| self.entry.contains(key));
+        if !needs_frontmatter && self.provenance.is_none() {
             return resource.to_json();
         }
-        let frontmatter = self.frontmatter();
+        let frontmatter = if needs_frontmatter { self.frontmatter() } else { Map::new() };
         let annotations = annotations(&frontmatter);
-        let meta = if with_frontmatter { extra_members(&frontmatter) } else { Map::new() };
+        let mut meta = if with_frontmatter { extra_members(&frontmatter) } else { Map::new() };
+        let provenance = self.provenance.as_ref().and_then(|text| serde_json::from_str(text).ok());
+        meta.extend(provenance.unwrap_or_else(Map::new));
         to_json(&AnnotatedResource { resource, annotations, meta })
     }
 

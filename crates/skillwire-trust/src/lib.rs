@@ -50,6 +50,7 @@ mod standing;
 mod subject;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod uri_mapping;
 mod verified;
 
 pub use skillwire_dialects::{
@@ -93,5 +94,6 @@ pub use self::{
     signed_decision::{DecisionCheck, DecisionKeys, SignedDecision},
     standing::Standing,
     subject::Subject,
+    uri_mapping::UriMapping,
     verified::{VerifiedFile, check_frontmatter},
 };

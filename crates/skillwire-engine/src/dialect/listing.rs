@@ -1,6 +1,7 @@
-//! `resources/list` with the additions of dialects: skills first, then documents, then aliases.
+//! `resources/list` with the additions of dialects: skills first, then documents, then aliases, then
+//! resources that are offered besides skills.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use skillwire_catalog::Page;
 use skillwire_dialects::{
@@ -13,7 +14,10 @@ use skillwire_protocol::method;
 use skillwire_source::Skill;
 
 use super::{Dialect, fastmcp, names::LookupNames, skills_over_mcp, usage};
-use crate::engine::{Outcome, OwnedCall, item};
+use crate::{
+    engine::{Outcome, OwnedCall, item},
+    offer::{self, Items},
+};
 
 /// The priority of a supporting file, relative to its skill.
 const FILE_PRIORITY: f64 = 0.3;
@@ -42,7 +46,11 @@ struct PageStart<'a> {
 }
 
 /// Answers `resources/list`.
-pub(crate) async fn list(call: OwnedCall, cursor: Option<String>) -> Outcome {
+pub(crate) async fn list(
+    call: OwnedCall,
+    cursor: Option<String>,
+    lists: Vec<Arc<Items>>,
+) -> Outcome {
     let walk = (method::RESOURCES_LIST, "");
     let after = call.after(walk, cursor.as_deref())?;
     let size = call.config().page_size;
@@ -50,12 +58,13 @@ pub(crate) async fn list(call: OwnedCall, cursor: Option<String>) -> Outcome {
     let by_name = call.config().dialects.any(&by_name, call.era());
     let names = if by_name { Some(call.names().await?) } else { None };
     let added = after.as_deref().and_then(|key| key.strip_prefix(MARK));
+    let offered = offer::offered_key(after.as_deref());
     let mut page = Page::default();
-    if added.is_none() {
+    if added.is_none() && offered.is_none() {
         page = call.snapshot.resources_page(after.as_deref(), size);
         page.items.iter_mut().for_each(prioritise);
     }
-    if page.next.is_none() {
+    if page.next.is_none() && offered.is_none() {
         let from = added.map(parse).unwrap_or_default();
         let room = size - page.items.len();
         let more = Page::cut(room, additions(&call, names.as_deref(), &from));
@@ -63,6 +72,7 @@ pub(crate) async fn list(call: OwnedCall, cursor: Option<String>) -> Outcome {
         // If the page has no space for any addition, the next page begins with the first one.
         page.next = more.next.map(|key| if key.is_empty() { MARK.to_string() } else { key });
     }
+    offer::append(&mut page, &lists, offered, size);
     let mut result = call.begin_page(walk, "resources", &page);
     result.cacheable();
     result.server_info();

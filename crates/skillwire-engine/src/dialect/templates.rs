@@ -18,7 +18,10 @@ use super::{
     Dialect,
     names::{LookupNames, NameLookup},
 };
-use crate::engine::{Outcome, OwnedCall, item};
+use crate::{
+    engine::{Outcome, OwnedCall, item},
+    offer::{self, Items},
+};
 
 fn spoken(call: &OwnedCall) -> impl Iterator<Item = &'static ListedTemplate<'static>> {
     let known = OF_DIALECTS.iter().filter(|(dialect, _)| call.speaks(*dialect));
@@ -27,9 +30,15 @@ fn spoken(call: &OwnedCall) -> impl Iterator<Item = &'static ListedTemplate<'sta
 
 /// Answers `resources/templates/list` with our own templates, those of enabled dialects and, where
 /// files are not listed one by one, a template for each skill.
-pub(crate) fn list(call: &OwnedCall, own: Vec<String>, cursor: Option<&str>) -> Outcome {
+pub(crate) fn list(
+    call: &OwnedCall,
+    own: Vec<String>,
+    cursor: Option<&str>,
+    lists: &[Arc<Items>],
+) -> Outcome {
     let walk = (method::RESOURCES_TEMPLATES_LIST, "");
-    let after = call.after(walk, cursor)?;
+    let (after, size) = (call.after(walk, cursor)?, call.config().page_size);
+    let offered = offer::offered_key(after.as_deref());
     let fixed = own.into_iter().map(Into::into).chain(spoken(call).map(item));
     // Fixed templates come first; their keys are numbers, which no URI is.
     let fixed = fixed.enumerate().map(|(index, json)| (format!("{index:04}"), json));
@@ -40,7 +49,11 @@ pub(crate) fn list(call: &OwnedCall, own: Vec<String>, cursor: Option<&str>) -> 
     let skills = call.snapshot.listed_after(from).filter(|_| per_skill);
     let template = |skill: &Arc<Skill>| item(&files_template(&skill.uri, skill.name()));
     let of_skills = skills.map(|skill| (skill.uri.to_string(), template(skill)));
-    let page = Page::cut(call.config().page_size, fixed.chain(of_skills));
+    let mut page = match offered {
+        Some(_) => Page::default(),
+        None => Page::cut(size, fixed.chain(of_skills)),
+    };
+    offer::append(&mut page, lists, offered, size);
     let mut result = call.begin_page(walk, "resourceTemplates", &page);
     result.cacheable();
     result.server_info();

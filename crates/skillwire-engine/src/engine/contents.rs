@@ -15,12 +15,10 @@ use quick_cache::{
     sync::{Cache, DefaultLifecycle},
 };
 use skillwire_core::Digest;
+use skillwire_protocol::quote::{quote, quoted_length};
 use skillwire_source::{ContentOwner, FileRecord, FileStore, FileStoreError, RemoteFiles};
 
-use super::{
-    budget::{AnswerRoom, NoRoom},
-    quote::{quote, quoted_length},
-};
+use super::budget::{AnswerRoom, NoRoom};
 
 /// A guess at the size of a file, for the first allocation of the cache.
 const TYPICAL_BYTES: usize = 8 * 1024;

@@ -15,7 +15,7 @@ use skillwire_core::ResourceUri;
 use skillwire_source::Skill;
 
 use super::{
-    Answer, Call, Engine, Outcome, OwnedCall, media_type,
+    Answer, Call, Engine, Outcome, OwnedCall,
     paging::{PageKey, SKILLS},
 };
 use crate::{
@@ -191,7 +191,10 @@ impl Call<'_> {
         }
         let adds = self.era == Era::Legacy && self.state.config.dialects.any(&LISTED, self.era);
         adds.then(|| match cursor() {
-            Ok(cursor) => later(dialect::list_resources(self.to_owned_call(), cursor)),
+            Ok(cursor) => {
+                let offered = self.offered(|offer, caller| offer.resources(caller));
+                later(dialect::list_resources(self.to_owned_call(), cursor, offered))
+            }
             Err(error) => Answer::Now(Err(error)),
         })
     }
@@ -214,7 +217,7 @@ impl Call<'_> {
             let skill = call.look_up(&skill).await.ok_or_else(|| missing.clone())?;
             let path = skill.uri.below(&file).ok_or_else(|| missing.clone())?;
             let bytes = call.bytes(&skill, &path).await?.ok_or(missing)?;
-            Ok(call.contents(&uri, media_type(&skill, &path, &bytes), &bytes))
+            Ok(call.contents_of(&skill, &path, &uri, &bytes))
         })
     }
 
@@ -225,6 +228,9 @@ impl Call<'_> {
         }
         if uri == "skill://" && self.speaks(Dialect::Skilljack) {
             return Some(Followed::Anything);
+        }
+        if let Some(offered) = self.follow_offered(uri) {
+            return Some(offered);
         }
         Some(match dialect::resolve_now(&self.to_owned_call(), uri)? {
             AliasTarget::Index | AliasTarget::PlainIndex | AliasTarget::PromptXml => Followed::List,

@@ -10,7 +10,6 @@ mod offers;
 pub(crate) mod owned_call;
 mod paging;
 mod permits;
-mod quote;
 pub(crate) mod reading;
 pub(crate) mod result;
 mod skills;

@@ -1,10 +1,12 @@
-//! `tools/*` and `prompts/*`: lists and calls of tools and prompts.
+//! Lists and calls of tools and prompts, and resources that are offered beside skills.
 
 use std::{borrow::Cow, sync::Arc};
 
 use serde_json::{Map, Value, json};
 use skillwire_core::Digest;
-use skillwire_protocol::{ClientCapabilities, Era, RpcError, message::string, meta, method};
+use skillwire_protocol::{
+    ClientCapabilities, Era, ErrorCode, RpcError, message::string, meta, method,
+};
 
 use super::{
     Answer, Call, Outcome,
@@ -13,10 +15,12 @@ use super::{
 };
 use crate::{
     caller::Caller,
+    config::CacheScope,
     offer::{
         self, Asked, Client, Interrupt, Invocation, Items, Kind, Offer, Progress, PromptReply,
-        StateSeal, ToolReply,
+        ResourceReply, StateSeal, ToolReply,
     },
+    subscription::Followed,
 };
 
 const TOOLS: PagedListing<'_> =
@@ -26,15 +30,48 @@ const PROMPTS: PagedListing<'_> =
 
 impl Call<'_> {
     pub(super) fn list_tools(&self) -> Outcome {
-        let caller = self.audience();
-        let lists: Vec<_> = self.offers().map(|offer| offer.tools(&caller)).collect();
-        self.list_offered(&TOOLS, &lists)
+        self.list_offered(&TOOLS, &self.offered(|offer, caller| offer.tools(caller)))
     }
 
     pub(super) fn list_prompts(&self) -> Outcome {
+        self.list_offered(&PROMPTS, &self.offered(|offer, caller| offer.prompts(caller)))
+    }
+
+    /// What every offer has of one kind for the caller.
+    pub(super) fn offered(
+        &self,
+        list: impl Fn(&Arc<dyn Offer>, &Caller) -> Arc<Items>,
+    ) -> Vec<Arc<Items>> {
         let caller = self.audience();
-        let lists: Vec<_> = self.offers().map(|offer| offer.prompts(&caller)).collect();
-        self.list_offered(&PROMPTS, &lists)
+        self.offers().map(|offer| list(offer, &caller)).collect()
+    }
+
+    /// Reads a resource that is offered besides files of skills; `None` if the caller may read none at
+    /// this URI.
+    pub(super) fn read_offered(&self, uri: &str) -> Option<Answer> {
+        let offer = self.state.offers.with_resource(&self.audience(), uri)?;
+        let invocation = match self.invocation(method::RESOURCES_READ, uri) {
+            Ok(invocation) => invocation,
+            Err(error) => return Some(Answer::Now(Err(error))),
+        };
+        // What is read is for one caller, and its server may change it at any time.
+        let style = ResultStyle { scope: CacheScope::Private, ttl_ms: 0, ..self.style() };
+        let not_found = self.resource_not_found(uri);
+        let work = offer.read_resource(invocation);
+        Some(Answer::Later(Box::pin(async move {
+            let read = work.await.map_err(|interrupt| match interrupt.error() {
+                Some(error) if error.code == ErrorCode::InvalidParams => not_found.into(),
+                _ => interrupt,
+            });
+            finish(&style, read, resource_result)
+        })))
+    }
+
+    /// Follows changes of a resource that is offered besides files of skills.
+    pub(super) fn follow_offered(&self, uri: &str) -> Option<Followed> {
+        let caller = self.audience();
+        let offer = self.state.offers.with_resource(&caller, uri)?;
+        offer.follow_resource(&caller, uri).map(Followed::Offered)
     }
 
     fn list_offered(&self, walk: &PagedListing<'_>, lists: &[Arc<Items>]) -> Outcome {
@@ -193,4 +230,8 @@ fn prompt_result(result: &mut ResultText, reply: PromptReply) {
     }
     result.json("messages", &Value::Array(reply.messages).to_string());
     result.server_info();
+}
+
+fn resource_result(result: &mut ResultText, reply: ResourceReply) {
+    result.passed_on_read(&reply.verbatim);
 }

@@ -107,7 +107,7 @@ impl OwnedCall {
     ) -> Result<Option<Payload>, RpcError> {
         let SkillContent::Files(tree) = &skill.content else {
             let Some(bytes) = self.bytes(skill, path).await? else { return Ok(None) };
-            return Ok(Some(self.contents(uri, media_type(skill, path, &bytes), &bytes)));
+            return Ok(Some(self.contents_of(skill, path, uri, &bytes)));
         };
         let Some(record) = tree.file(path) else { return Ok(None) };
         let rendered = match self.state.contents.kept(&tree.store, record) {
@@ -117,8 +117,10 @@ impl OwnedCall {
         let rendered = self.compared(skill, path, rendered)?;
         self.state.note_read(&self.caller, skill, path);
         let media_type = media_type(skill, path, &[]);
-        Ok(rendered
-            .map(|rendered| reading::contents(&self.style, uri, media_type, rendered).counted()))
+        let about = skill.provenance.as_deref();
+        Ok(rendered.map(|rendered| {
+            reading::contents_of(&self.style, uri, media_type, about, rendered).counted()
+        }))
     }
 
     /// Reads the bytes of a file of a skill, and checks them if a digest was published.
@@ -219,6 +221,18 @@ impl OwnedCall {
     /// Creates the result for one file, under the URI that the client requested.
     pub(crate) fn contents(&self, uri: &str, media_type: &str, bytes: &[u8]) -> Payload {
         reading::contents(&self.style, uri, media_type, render(bytes))
+    }
+
+    /// Creates the result for one file of a skill, under the URI that the client requested.
+    pub(crate) fn contents_of(
+        &self,
+        skill: &Skill,
+        path: &RelPath,
+        uri: &str,
+        bytes: &[u8],
+    ) -> Payload {
+        let (about, media_type) = (skill.provenance.as_deref(), media_type(skill, path, bytes));
+        reading::contents_of(&self.style, uri, media_type, about, render(bytes))
     }
 
     /// Returns the key that a request continues from.

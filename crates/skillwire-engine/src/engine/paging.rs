@@ -14,7 +14,7 @@ use super::{
     Answer, Call, Outcome, invalid_cursor,
     result::{ResultStyle, ResultText},
 };
-use crate::config::CacheScope;
+use crate::{config::CacheScope, offer};
 
 /// A listing that a client pages through: a method, and the parameter of methods with many lists.
 #[derive(Debug, Clone, Copy)]
@@ -168,8 +168,14 @@ impl Call<'_> {
     }
 
     fn list_files(&self) -> Outcome {
-        let after = self.after(&RESOURCES)?;
-        let page = self.snapshot.resources_page(after.as_deref(), self.state.config.page_size);
+        let (after, size) = (self.after(&RESOURCES)?, self.state.config.page_size);
+        let lists = self.offered(|offer, caller| offer.resources(caller));
+        let offered = offer::offered_key(after.as_deref());
+        let mut page = match offered {
+            Some(_) => Page::default(),
+            None => self.snapshot.resources_page(after.as_deref(), size),
+        };
+        offer::append(&mut page, &lists, offered, size);
         let mut result = self.begin_page(&RESOURCES, &page);
         result.cacheable();
         result.server_info();

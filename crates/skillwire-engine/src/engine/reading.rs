@@ -36,7 +36,7 @@ impl Call<'_> {
         match self.snapshot.file(&uri) {
             None => match self.read_linked(&uri) {
                 Some(contents) => Answer::Now(Ok(contents)),
-                None => self.read_projected(&uri),
+                None => self.read_offered(&uri).unwrap_or_else(|| self.read_projected(&uri)),
             },
             Some(FoundFile::Generated(skill, path)) => self.read_generated(&uri, skill, path),
             Some(FoundFile::Stored { skill, tree, record }) => {
@@ -59,6 +59,7 @@ impl Call<'_> {
         };
         let (generator, uri) = (Arc::clone(generator), uri.to_owned());
         let (style, not_found) = (self.style(), self.resource_not_found(&uri));
+        let about = skill.provenance.clone();
         let state = Arc::clone(self.state);
         Answer::Later(Box::pin(async move {
             let read = match generator.remote().map(|remote| remote.fetch(&path)) {
@@ -69,7 +70,8 @@ impl Call<'_> {
             };
             let bytes = read.ok_or(not_found)?;
             let name = uri.rsplit('/').next().unwrap_or_default();
-            Ok(contents(&style, &uri, media_type::of(name, &bytes), render(&bytes)))
+            let media_type = media_type::of(name, &bytes);
+            Ok(contents_of(&style, &uri, media_type, about.as_deref(), render(&bytes)))
         }))
     }
 
@@ -88,7 +90,8 @@ impl Call<'_> {
         if let Some(rendered) = state.contents.kept(&tree.store, record) {
             state.metrics.contents_kept.inc();
             state.note_read(self.caller, skill, &record.path);
-            let found = contents(&self.style(), uri, media_type, rendered).counted();
+            let about = skill.provenance.as_deref();
+            let found = contents_of(&self.style(), uri, media_type, about, rendered).counted();
             return Answer::Now(Ok(found));
         }
         state.metrics.contents_read.inc();
@@ -118,7 +121,8 @@ impl RequestedFile {
         match read {
             Ok(rendered) => {
                 state.note_read(caller, &skill, path);
-                Ok(contents(&style, &uri, media_type, rendered).counted())
+                let about = skill.provenance.as_deref();
+                Ok(contents_of(&style, &uri, media_type, about, rendered).counted())
             }
             Err(ContentError::NoRoom) => Err(NoRoom.into()),
             Err(ContentError::Changed) => {
@@ -134,18 +138,30 @@ impl RequestedFile {
     }
 }
 
-/// Writes the result for one file around its rendered bytes.
+/// Writes the result for one document around its rendered bytes.
 pub(crate) fn contents(
     style: &ResultStyle,
     uri: &str,
     media_type: &str,
     rendered: Bytes,
 ) -> Payload {
+    contents_of(style, uri, media_type, None, rendered)
+}
+
+/// Writes the result for one file of a skill around its rendered bytes, with what the server says about the
+/// skill.
+pub(crate) fn contents_of(
+    style: &ResultStyle,
+    uri: &str,
+    media_type: &str,
+    about: Option<&str>,
+    rendered: Bytes,
+) -> Payload {
     let mut head = style.begin();
     // The source may have guessed the type from the file name, without the bytes.
     let wrong = media_type.starts_with("text/") && !rendered.starts_with(TEXT_MEMBER);
     let media_type = if wrong { "application/octet-stream" } else { media_type };
-    head.open_contents(uri, media_type);
+    head.open_contents(uri, media_type, about);
     let (head, mut tail) = head.close_contents();
     tail.cacheable();
     tail.server_info();

@@ -6,9 +6,8 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{json, value::RawValue};
 use skillwire_catalog::Page;
-use skillwire_protocol::{Era, meta};
+use skillwire_protocol::{Era, meta, quote::quote};
 
-use super::quote::quote;
 use crate::config::{CacheScope, Config};
 
 /// The properties that all results of one request share; outlives the call that made it.
@@ -106,9 +105,19 @@ impl ResultText {
     /// Adds the members of another server's result, each as it was written, and this server's name
     /// and version. Members that say which era and server a result has are this server's own.
     pub(crate) fn passed_on(&mut self, object: &str) {
+        self.passed_on_without(object, &["resultType", "_meta"]);
+    }
+
+    /// Adds the members of another server's answer to `resources/read`, with caching hints of this
+    /// server's own.
+    pub(crate) fn passed_on_read(&mut self, object: &str) {
+        self.cacheable();
+        self.passed_on_without(object, &["resultType", "_meta", "ttlMs", "cacheScope"]);
+    }
+
+    fn passed_on_without(&mut self, object: &str, own: &[&str]) {
         let members: BTreeMap<String, &RawValue> = serde_json::from_str(object).unwrap_or_default();
-        let others =
-            members.iter().filter(|(name, _)| !["resultType", "_meta"].contains(&&***name));
+        let others = members.iter().filter(|(name, _)| !own.contains(&&***name));
         for (name, value) in others {
             self.json(name, value.get());
         }
@@ -137,12 +146,16 @@ impl ResultText {
     }
 
     /// Begins the list of contents with one file, up to the place where its bytes follow.
-    pub(crate) fn open_contents(&mut self, uri: &str, media_type: &str) {
+    pub(crate) fn open_contents(&mut self, uri: &str, media_type: &str, meta: Option<&str>) {
         self.name("contents");
         self.text.extend_from_slice(br#"[{"uri":"#);
         quote(&mut self.text, uri);
         self.text.extend_from_slice(br#","mimeType":"#);
         quote(&mut self.text, media_type);
+        if let Some(meta) = meta {
+            self.text.extend_from_slice(br#","_meta":"#);
+            self.text.extend_from_slice(meta.as_bytes());
+        }
     }
 
     /// Ends this piece of the object and begins the piece that closes the list of contents.

@@ -76,7 +76,7 @@ impl EngineState {
     /// Returns the changes from now on that a caller may be notified of.
     pub(super) fn feed(&self, caller: &Caller) -> Feed {
         let feed = Feed::new(caller.view, self.catalog.changes());
-        if self.offers.is_empty() { feed } else { feed.following(self.offers.changes()) }
+        if self.offers.is_empty() { feed } else { feed.following(&self.offers, caller) }
     }
 
     /// Returns a file in the form it is sent, checked against the published digest.

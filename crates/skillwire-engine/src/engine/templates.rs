@@ -63,6 +63,8 @@ impl Call<'_> {
         });
         let own: Vec<_> =
             of_operator.chain(own.filter(|_| self.speaks(Dialect::Templates))).collect();
-        dialect::list_templates(&self.to_owned_call(), own, self.cursor()?.as_deref())
+        let offered = self.offered(|offer, caller| offer.resource_templates(caller));
+        let cursor = self.cursor()?;
+        dialect::list_templates(&self.to_owned_call(), own, cursor.as_deref(), &offered)
     }
 }

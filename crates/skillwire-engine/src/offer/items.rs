@@ -1,11 +1,11 @@
-//! Lists of tools and prompts, ready to be sent page by page.
+//! Lists of tools, prompts and resources, ready to be sent page by page.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 use skillwire_catalog::Page;
 
-/// One tool or prompt in the form it is listed.
+/// One tool, prompt or resource in the form it is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     name: Box<str>,
@@ -19,7 +19,8 @@ impl Item {
         Some(Self { name, json: object.to_string().into() })
     }
 
-    /// Creates an item from its name and the JSON text of an object that has the name.
+    /// Creates an item from its name, or the URI of a resource, and the JSON text of an object that has
+    /// it.
     pub fn verbatim(name: impl Into<Box<str>>, json: impl Into<Box<str>>) -> Self {
         Self { name: name.into(), json: json.into() }
     }
@@ -89,4 +90,34 @@ pub(crate) fn page<'a>(lists: &'a [Arc<Items>], after: Option<&str>, size: usize
     let more = rests.iter().any(|rest| !rest.is_empty());
     let next = items.last().filter(|_| more).map(|item| item.name.to_string());
     Page { items: items.into_iter().map(|item| (&*item.json).into()).collect(), next }
+}
+
+/// Begins the key of an offered resource in a listing that other items come first in; neither a URI nor
+/// a key of a dialect begins with it.
+const OFFERED: char = '\u{2}';
+
+/// Returns the part of a listing's key that is about offered resources, if the listing has come to them.
+pub(crate) fn offered_key(after: Option<&str>) -> Option<&str> {
+    after?.strip_prefix(OFFERED)
+}
+
+/// Fills a page that holds the last of the other items, or that begins among offered resources.
+pub(crate) fn append<'a>(
+    page: &mut Page<'a>,
+    lists: &'a [Arc<Items>],
+    after: Option<&str>,
+    size: usize,
+) {
+    let room = size.saturating_sub(page.items.len());
+    if page.next.is_some() || lists.iter().all(|list| list.0.is_empty()) {
+        return;
+    }
+    if room == 0 {
+        // The next page begins with the first of them.
+        page.next = Some(OFFERED.to_string());
+        return;
+    }
+    let more = self::page(lists, after, room);
+    page.items.extend(more.items);
+    page.next = more.next.map(|key| format!("{OFFERED}{key}"));
 }

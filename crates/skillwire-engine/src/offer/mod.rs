@@ -1,4 +1,4 @@
-//! Tools and prompts that a server offers besides skills and their files.
+//! Tools, prompts and resources that a server offers besides skills and their files.
 //!
 //! A program gives an [`Offer`] to an engine, or several of them together ([`Offers`]). A running
 //! call gets its [`Client`]: who calls, how to report progress, and how to ask the user.
@@ -10,9 +10,13 @@ mod link;
 mod progress;
 mod questions;
 mod reply;
+mod resource;
 mod state;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Weak},
+};
 
 use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture};
@@ -27,17 +31,22 @@ pub use self::{
     progress::Progress,
     questions::{Elicited, Form, Questions},
     reply::{Interrupt, PromptReply, ToolReply},
+    resource::{FollowedResource, ResourceReply},
     state::Carried,
 };
 pub(crate) use self::{
-    changes::ListVersions, client::Asked, items::page, reply::Kind, state::StateSeal,
+    changes::ListVersions,
+    client::Asked,
+    items::{append, offered_key, page},
+    reply::Kind,
+    state::StateSeal,
 };
 use crate::caller::Caller;
 
-/// A call of a tool or prompt by a client.
+/// A call of a tool or prompt, or the read of a resource, by a client.
 #[derive(Debug)]
 pub struct Invocation {
-    /// The name, which is one of the listed names.
+    /// The name, which is one of the listed names; of a resource, its URI.
     pub name: String,
     /// The arguments; the engine has not checked them.
     pub arguments: Map<String, Value>,
@@ -67,7 +76,7 @@ pub struct Linked {
     pub media_type: &'static str,
 }
 
-/// Tools and prompts.
+/// Tools, prompts and resources.
 ///
 /// The engine asks for the lists with every request, so they must be ready; calls may take their
 /// time. The engine drops a call that its client cancels, or whose client goes away.
@@ -112,6 +121,38 @@ pub trait Offer: Send + Sync {
         Vec::new()
     }
 
+    /// Returns the resources, each under its URI: an object with `uri` and `name`.
+    fn resources(&self, _caller: &Caller) -> Arc<Items> {
+        Arc::default()
+    }
+
+    /// Returns the templates of resources, each under its template: an object with `uriTemplate` and
+    /// `name`.
+    fn resource_templates(&self, _caller: &Caller) -> Arc<Items> {
+        Arc::default()
+    }
+
+    /// Tells whether a caller may read a resource and follow its changes. It need not be listed, and
+    /// it need not exist.
+    fn has_resource(&self, _caller: &Caller, _uri: &str) -> bool {
+        false
+    }
+
+    /// Reads a resource. The caller gets the answer for a resource that does not exist if this fails
+    /// with an error about the parameters.
+    fn read_resource(
+        &self,
+        invocation: Invocation,
+    ) -> BoxFuture<'static, Result<ResourceReply, Interrupt>> {
+        std::future::ready(Err(unknown("resource", &invocation.name).into())).boxed()
+    }
+
+    /// Follows changes of a resource until the value is dropped, and announces them
+    /// ([`ListChanges::resource`]); returns `None` if that is not possible.
+    fn follow_resource(&self, _caller: &Caller, _uri: &str) -> Option<FollowedResource> {
+        None
+    }
+
     /// Reads a resource that the result of a call linked to; returns `None` for URIs of other
     /// offers.
     fn read(&self, _caller: &Caller, _uri: &str) -> Option<Linked> {
@@ -132,6 +173,18 @@ pub struct Offers {
 impl std::fmt::Debug for Offers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Offers").field("all", &self.all.len()).finish_non_exhaustive()
+    }
+}
+
+/// Offers that end with their server.
+#[derive(Debug)]
+pub(crate) struct WeakOffers(Vec<Weak<dyn Offer>>);
+
+impl WeakOffers {
+    /// Tells whether a caller may read a resource.
+    pub(crate) fn has_resource(&self, caller: &Caller, uri: &str) -> bool {
+        let mut offers = self.0.iter().filter_map(Weak::upgrade);
+        offers.any(|offer| offer.has_resource(caller, uri))
     }
 }
 
@@ -169,6 +222,11 @@ impl Offers {
         self.with_tool(&Caller::default(), name).is_some()
     }
 
+    /// Returns the same offers, for a listener that must not keep them.
+    pub(crate) fn downgrade(&self) -> WeakOffers {
+        WeakOffers(self.all.iter().map(Arc::downgrade).collect())
+    }
+
     /// Tells whether nothing is offered, now or later.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
@@ -199,6 +257,11 @@ impl Offers {
     /// Finds the offer that has a prompt.
     pub(crate) fn with_prompt(&self, caller: &Caller, name: &str) -> Option<&Arc<dyn Offer>> {
         self.all.iter().find(|offer| offer.has_prompt(caller, name))
+    }
+
+    /// Finds the offer whose resource a caller may read.
+    pub(crate) fn with_resource(&self, caller: &Caller, uri: &str) -> Option<&Arc<dyn Offer>> {
+        self.all.iter().find(|offer| offer.has_resource(caller, uri))
     }
 
     /// Reads a resource that the result of a call linked to.

@@ -40,7 +40,9 @@ use skillwire_engine::{
     },
 };
 use skillwire_host::{Host, context::boundary::Boundaries};
-use skillwire_trust::{ApprovalCard, Handle, KnownSkill, ListedSkill, Refusal, Registry, SkillId};
+use skillwire_trust::{
+    ApprovalCard, Handle, KnownSkill, ListedSkill, Refusal, Registry, SkillId, UriMapping,
+};
 use tokio::{
     runtime,
     sync::{Notify, watch},
@@ -65,7 +67,7 @@ use crate::{
         server::{FollowOptions, FollowedServer},
         servers::{FollowedServers, StartError},
     },
-    passing_on::{admission::Admission, uri_mapping::UriMapping},
+    passing_on::admission::Admission,
 };
 
 /// The most characters of a line that says what stands out in a skill.

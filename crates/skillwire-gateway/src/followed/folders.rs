@@ -10,7 +10,7 @@ use skillwire_source::{
     ChangeCallback, ChangeTracker, FileStore, FileStoreError, GroupKey, InspectedSkill,
     ScanRequest, SkillContent, SkillSource, SourceChange, SourceUnavailable,
 };
-use skillwire_trust::{ListedSkill, Origin, SkillId};
+use skillwire_trust::{ListedSkill, Origin, SkillId, UriMapping};
 
 use crate::{
     followed::signal::ChangeSignal,
@@ -19,7 +19,6 @@ use crate::{
     passing_on::files::{is_about_content, resource},
     passing_on::provenance::GatewayId,
     passing_on::skill::{files, inspected, skill},
-    passing_on::uri_mapping::UriMapping,
 };
 
 /// The skills that a host found in folders, as a source; clones share one state.

@@ -13,7 +13,7 @@ use skillwire_source::{
 };
 #[cfg(feature = "bridge")]
 use skillwire_trust::KnownSkill;
-use skillwire_trust::{ListedSkill, Origin, Refusal, ServerLabel, VerifiedFile};
+use skillwire_trust::{ListedSkill, Origin, Refusal, ServerLabel, UriMapping, VerifiedFile};
 use tokio::{sync::watch, task::AbortHandle, time::Instant};
 
 use crate::{
@@ -21,7 +21,6 @@ use crate::{
     followed::server_state::{Freshness, ServerState},
     followed::servers::ServerStart,
     followed::source::{PassingRules, ServerSource},
-    passing_on::uri_mapping::UriMapping,
 };
 
 /// Options for following a server.
@@ -236,6 +235,13 @@ impl FollowedServer {
     /// Returns every skill that the server lists and that can be passed on.
     pub fn listed(&self) -> Vec<ListedSkill> {
         self.shared.skills().listed().cloned().collect()
+    }
+
+    /// Tells whether a URI names something in a skill that the server is known to have, in any spelling that
+    /// the server may understand so. Before the first listing has ended, everything may be.
+    pub fn has_skill_around(&self, uri: &str) -> bool {
+        let was_tried = *self.shared.tried.borrow();
+        !was_tried || self.shared.skills().has_around(uri)
     }
 
     /// Returns when the server was last listed, whether that listing was complete, and whether the server is

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use crate::{
     passing_on::admission::{Admission, admitted},
     passing_on::entry::text_of,
+    passing_on_offers::decode_uri,
 };
 
 /// The most unlisted skills that are kept because a client named them. A client can name any
@@ -174,6 +175,13 @@ impl FollowedSkills {
         found
     }
 
+    /// Tells whether a text names something in a skill of this server, in any spelling that the server may
+    /// understand so. Skills that are not passed on count too.
+    pub(crate) fn has_around(&self, uri: &str) -> bool {
+        let known = |uri: &SkillUri| self.listed.contains_key(uri) || self.named.contains_key(uri);
+        enclosing_skills(uri).iter().any(known)
+    }
+
     fn skill(&self, uri: &SkillUri) -> Option<&ListedSkill> {
         let named = || self.named.get(uri).map(|named| &named.listed);
         self.listed.get(uri).and_then(|listed| listed.passed_on.as_ref()).or_else(named)
@@ -236,6 +244,21 @@ impl FollowedSkills {
         let passed_on = self.listed.iter().filter(|(_, listed)| listed.is_passed_on());
         passed_on.map(|(uri, _)| uri)
     }
+}
+
+/// Returns the URIs of all skills that something with this URI would lie in, in any spelling that a server
+/// may understand so.
+pub fn enclosing_skills(uri: &str) -> Vec<SkillUri> {
+    let decoded = decode_uri(uri);
+    let mut skills = Vec::new();
+    for spelling in [uri, &*decoded] {
+        let mut rest = spelling.split(['?', '#']).next().unwrap_or(spelling);
+        while let Some((directory, _)) = rest.rsplit_once('/') {
+            skills.extend(SkillUri::parse(&format!("{directory}/{SKILL_FILE}")));
+            rest = directory;
+        }
+    }
+    skills
 }
 
 fn fingerprint(skill: &ListedSkill, is_listed: bool, revision: u64) -> Digest {

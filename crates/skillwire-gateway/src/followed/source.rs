@@ -8,7 +8,7 @@ use skillwire_source::{
     BoxFuture, ChangeCallback, ChangeTracker, GroupKey, LookupOutcome, ScanRequest, SkillSource,
     SourceChange, SourceUnavailable,
 };
-use skillwire_trust::{ListedSkill, RefusalClass};
+use skillwire_trust::{ListedSkill, RefusalClass, UriMapping};
 
 use crate::{
     followed::server_state::ServerState,
@@ -16,7 +16,6 @@ use crate::{
     followed::skills::PassedOnSkill,
     passing_on::admission::Admission,
     passing_on::skill::{inspected, serve},
-    passing_on::uri_mapping::UriMapping,
 };
 
 /// Says more about a skill in the `_meta` of its entry than where it comes from.

@@ -4,13 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, value::RawValue};
 use skillwire_core::ResourceUri;
-use skillwire_trust::{ListedSkill, Origin};
+use skillwire_protocol::json_text::{ObjectText, RawObject, compact, object, string};
+use skillwire_trust::{ListedSkill, Origin, UriMapping};
 
-use crate::{
-    passing_on::json::{ObjectText, RawObject, compact, object, string},
-    passing_on::provenance::{GatewayId, MAX_HOPS, PROVENANCE, Provenance},
-    passing_on::uri_mapping::UriMapping,
-};
+use crate::passing_on::provenance::{GatewayId, MAX_HOPS, PROVENANCE, Provenance};
 
 /// The reason why an entry is not passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,5 @@
 pub(crate) mod admission;
 pub(crate) mod entry;
 pub(crate) mod files;
-pub(crate) mod json;
 pub(crate) mod provenance;
 pub(crate) mod skill;
-pub(crate) mod uri_mapping;

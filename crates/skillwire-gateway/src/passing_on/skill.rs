@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use skillwire_core::{Resources, media_type};
 use skillwire_source::{FileRecord, FileStore, FileTree, InspectedSkill, Skill, SkillContent};
-use skillwire_trust::{ListedSkill, SkillId};
+use skillwire_trust::{ListedSkill, SkillId, UriMapping};
 
 use crate::{
     followed::skills::PassedOnSkill,
@@ -13,7 +13,6 @@ use crate::{
     passing_on::entry::{NotPassedOn, passed_on_entry, text_of},
     passing_on::files::{ServerFiles, ServerGenerator},
     passing_on::provenance::GatewayId,
-    passing_on::uri_mapping::UriMapping,
 };
 
 /// Makes the served skill of a server's skill, without fetching any of its files.
@@ -68,7 +67,8 @@ pub(crate) fn skill(
 ) -> Result<Skill, NotPassedOn> {
     let uri = mapping.passed_on_skill(&listed.id().uri).ok_or(NotPassedOn::Unreadable)?;
     let entry = passed_on_entry(&text_of(listed), mapping, instance, notes)?;
-    Ok(Skill { uri, entry: entry.into(), content, listed: true })
+    let skill = Skill { uri, entry: entry.into(), content, listed: true, provenance: None };
+    Ok(skill.with_provenance(notes))
 }
 
 /// Makes the report of one skill; one that cannot be passed on is logged and left out.

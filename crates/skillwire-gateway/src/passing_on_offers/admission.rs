@@ -1,4 +1,4 @@
-//! Decides which tools and prompts are passed on.
+//! Decides which tools, prompts and resources are passed on.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +12,7 @@ use skillwire_engine::Caller;
 use skillwire_source::PathPatterns;
 use skillwire_trust::{ServerLabel, requested_tools};
 
-/// Decides which tools and prompts of a server are passed on.
+/// Decides which tools, prompts and resources of a server are passed on.
 ///
 /// A client that names a denied one gets the same answer as for one that does not exist.
 pub trait ToolAdmission: Send + Sync + fmt::Debug {
@@ -22,7 +22,18 @@ pub trait ToolAdmission: Send + Sync + fmt::Debug {
     /// Tells whether a prompt may be passed on.
     fn admits_prompt(&self, upstream: &ServerLabel, prompt: &str) -> bool;
 
-    /// Tells whether [`Self::admits_caller`] has to be asked.
+    /// Tells whether any resource may be passed on, so that it is worth listing them.
+    fn admits_resources(&self) -> bool {
+        false
+    }
+
+    /// Tells whether a resource that belongs to no skill may be passed on, by the server's own URI or
+    /// template. It need not exist.
+    fn admits_resource(&self, _upstream: &ServerLabel, _uri: &str) -> bool {
+        false
+    }
+
+    /// Tells whether [`Self::admits_caller`] has to be asked about tools and prompts.
     fn differs_by_caller(&self) -> bool {
         false
     }

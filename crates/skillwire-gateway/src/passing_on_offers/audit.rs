@@ -28,7 +28,7 @@ pub struct CallRecord<'a> {
     pub upstream: &'a ServerLabel,
     /// The method, such as `tools/call`.
     pub method: &'static str,
-    /// The server's own name of the tool or prompt.
+    /// The server's own name of the tool or prompt, or its URI of the resource.
     pub name: &'a str,
     /// How the call ended.
     pub outcome: CallOutcome,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use skillwire_client::{CallAnswer, CallMessage, CallTerms, ProgressReport, Question};
 use skillwire_engine::offer::{Client, Interrupt, Invocation};
-use skillwire_protocol::{Era, ErrorCode, RpcError};
-use tokio::time::{Instant, sleep_until};
+use skillwire_protocol::{Era, ErrorCode, RpcError, method};
+use tokio::time::{Duration, Instant, sleep_until};
 
 use super::{
     offer::OfferState,
@@ -42,7 +42,7 @@ enum CallEvent {
 pub(super) struct PassedOnCall {
     pub(super) state: Arc<OfferState>,
     pub(super) method: &'static str,
-    /// The server's own name of the tool or prompt.
+    /// The server's own name of the tool or prompt, or its URI of the resource.
     pub(super) own: String,
     pub(super) invocation: Invocation,
 }
@@ -82,6 +82,12 @@ impl PassedOnCall {
         &self.invocation.client
     }
 
+    /// How long the server may say nothing.
+    fn silence(&self) -> Duration {
+        let limits = &self.state.limits;
+        if self.method == method::RESOURCES_READ { limits.read_time } else { limits.silence }
+    }
+
     fn asker(&self) -> Asker<'_> {
         Asker(self.state.prefix.is_shared().then(|| self.state.relay.label()))
     }
@@ -111,8 +117,12 @@ impl PassedOnCall {
     /// Sends the request with these members besides its name and arguments.
     fn start(&self, mut params: Map<String, Value>) -> RunningCall {
         let Invocation { arguments, client, .. } = &self.invocation;
-        params.insert("name".to_owned(), self.own.clone().into());
-        params.insert("arguments".to_owned(), arguments.clone().into());
+        if self.method == method::RESOURCES_READ {
+            params.insert("uri".to_owned(), self.own.clone().into());
+        } else {
+            params.insert("name".to_owned(), self.own.clone().into());
+            params.insert("arguments".to_owned(), arguments.clone().into());
+        }
         let progress = client.progress().is_wanted();
         let terms = CallTerms { progress, forms: client.can_ask() };
         RunningCall::start(&self.state, self.method, params, terms)
@@ -120,13 +130,14 @@ impl PassedOnCall {
 
     /// Waits for the answer or a question, and passes progress on meanwhile.
     async fn next(&self, call: &mut RunningCall) -> Result<CallEvent, Interrupt> {
-        let mut silent_until = Instant::now() + self.state.limits.silence;
+        let silence = self.silence();
+        let mut silent_until = Instant::now() + silence;
         loop {
             tokio::select! {
                 biased;
                 Some(message) = call.messages.recv() => match message {
                     CallMessage::Progress(report) => {
-                        silent_until = Instant::now() + self.state.limits.silence;
+                        silent_until = Instant::now() + silence;
                         let ProgressReport { progress, total, message } = report;
                         let client = self.client().progress();
                         client.pass_on(&progress, total.as_ref(), message.as_deref());
@@ -140,7 +151,7 @@ impl PassedOnCall {
                     });
                 }
                 () = sleep_until(silent_until) => {
-                    let late = skillwire_client::ClientError::Timeout(self.state.limits.silence);
+                    let late = skillwire_client::ClientError::Timeout(silence);
                     let late = CallFailure::Failed(late);
                     return Err(Interrupt::passed_on(late.to_error(&self.state)));
                 }

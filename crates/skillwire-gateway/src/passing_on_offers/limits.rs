@@ -20,6 +20,8 @@ pub struct OfferLimits {
     pub result_bytes: usize,
     /// How long a call may take without a report of progress.
     pub silence: Duration,
+    /// How long reading a resource may take without a report of progress.
+    pub read_time: Duration,
     /// How long a call may take in all, questions to the user included.
     pub call_time: Duration,
     /// The most calls that the server gets at the same time.
@@ -37,6 +39,7 @@ impl Default for OfferLimits {
             list_bytes: 8 * 1024 * 1024,
             result_bytes: 8 * 1024 * 1024,
             silence: Duration::from_mins(2),
+            read_time: Duration::from_secs(30),
             call_time: Duration::from_mins(30),
             calls: 32,
             pause: Duration::from_mins(1),

@@ -1,4 +1,4 @@
-//! The lists of tools and prompts of one server.
+//! The lists of tools, prompts and resources of one server.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,8 +8,12 @@ use skillwire_engine::offer::{Item, Items};
 use skillwire_protocol::{NextPage, Pager, method};
 use tokio::time::{Duration, Instant};
 
-use super::{limits::OfferLimits, name_prefix::NamePrefix};
-use crate::passing_on::json::{ObjectText, compact, object, string};
+use super::{
+    limits::OfferLimits,
+    name_prefix::NamePrefix,
+    resource_uris::{ResourceUris, is_passable},
+};
+use skillwire_protocol::json_text::{ObjectText, compact, object, string};
 
 /// The longest name of a tool or prompt, in bytes.
 const MAX_NAME: usize = 256;
@@ -20,19 +24,47 @@ const LISTING: Duration = Duration::from_secs(20);
 /// A list that a server has.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ListKind {
-    /// The capability that declares it, which is also the member that holds its items.
-    pub(super) member: &'static str,
+    /// The capability that declares it.
+    capability: &'static str,
+    /// The member that holds its items.
+    member: &'static str,
     method: &'static str,
+    /// The member of an item that tells it from others.
+    key: &'static str,
     /// Whether each item has an `inputSchema`.
     has_schema: bool,
 }
 
-pub(super) const TOOLS: ListKind =
-    ListKind { member: "tools", method: method::TOOLS_LIST, has_schema: true };
-pub(super) const PROMPTS: ListKind =
-    ListKind { member: "prompts", method: method::PROMPTS_LIST, has_schema: false };
+pub(super) const TOOLS: ListKind = ListKind {
+    capability: "tools",
+    member: "tools",
+    method: method::TOOLS_LIST,
+    key: "name",
+    has_schema: true,
+};
+pub(super) const PROMPTS: ListKind = ListKind {
+    capability: "prompts",
+    member: "prompts",
+    method: method::PROMPTS_LIST,
+    key: "name",
+    has_schema: false,
+};
+pub(super) const RESOURCES: ListKind = ListKind {
+    capability: "resources",
+    member: "resources",
+    method: method::RESOURCES_LIST,
+    key: "uri",
+    has_schema: false,
+};
+pub(super) const TEMPLATES: ListKind = ListKind {
+    capability: "resources",
+    member: "resourceTemplates",
+    method: method::RESOURCES_TEMPLATES_LIST,
+    key: "uriTemplate",
+    has_schema: false,
+};
 
-/// The items of a list by the server's own names, each as JSON text.
+/// The items of a list by the server's own names or URIs, each as JSON text.
 pub(super) type OwnItems = BTreeMap<String, Box<str>>;
 
 /// Reads a list from a server, within limits. One that the server did not declare is empty.
@@ -42,7 +74,7 @@ pub(super) async fn read(
     limits: &OfferLimits,
 ) -> Result<OwnItems, ClientError> {
     let mut items = OwnItems::new();
-    if !client.server().capabilities.contains_key(kind.member) {
+    if !client.server().capabilities.contains_key(kind.capability) {
         return Ok(items);
     }
     let until = Instant::now() + LISTING;
@@ -85,8 +117,12 @@ pub(super) async fn read(
 fn own_item(raw: &RawValue, kind: ListKind) -> Option<(String, Box<str>)> {
     let members = object(raw.get())?.0;
     let member = |wanted: &str| members.iter().find(|(name, _)| name == wanted).map(|(_, raw)| raw);
-    let name: String = serde_json::from_str(member("name")?.get()).ok()?;
-    let usable = !name.is_empty() && name.len() <= MAX_NAME && !name.contains(char::is_control);
+    let name: String = serde_json::from_str(member(kind.key)?.get()).ok()?;
+    let usable = if kind.key == "name" {
+        !name.is_empty() && name.len() <= MAX_NAME && !name.contains(char::is_control)
+    } else {
+        is_passable(&name)
+    };
     let whole = !kind.has_schema || member("inputSchema")?.get().starts_with('{');
     (usable && whole).then(|| (name, raw.get().into()))
 }
@@ -119,4 +155,24 @@ impl PassedOnItems {
             .collect();
         Self { items: Arc::new(items), own }
     }
+}
+
+/// Passes on resources or templates that are admitted, each as it was written except for its URI.
+pub(super) fn resource_items(
+    all: &OwnItems,
+    kind: ListKind,
+    uris: &ResourceUris,
+    admits: impl Fn(&str) -> bool,
+) -> Arc<Items> {
+    let admitted = all.iter().filter(|(own, _)| admits(own));
+    let items = admitted.filter_map(|(own, text)| {
+        let passed_on = uris.passed_on(own);
+        let mut renamed = ObjectText::new();
+        for (member, raw) in object(text)?.0 {
+            let value = if member == kind.key { string(&passed_on) } else { compact(raw) };
+            renamed.member(&member, &value);
+        }
+        Some(Item::verbatim(passed_on, renamed.finish()))
+    });
+    Arc::new(items.collect())
 }

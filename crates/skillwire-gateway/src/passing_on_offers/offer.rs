@@ -1,6 +1,13 @@
-//! The tools and prompts of one server, for the clients of another.
+//! The tools, prompts and resources of one server, for the clients of another.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use arc_swap::ArcSwap;
 use futures_util::{FutureExt, future::BoxFuture};
@@ -8,10 +15,13 @@ use parking_lot::Mutex;
 use skillwire_client::{Change, Changes, ClientError};
 use skillwire_engine::{
     Caller,
-    offer::{Interrupt, Invocation, Items, ListChanges, Offer, PromptReply, ToolReply, unknown},
+    offer::{
+        FollowedResource, Interrupt, Invocation, Items, ListChanges, Offer, PromptReply,
+        ResourceReply, ToolReply, unknown,
+    },
 };
 use skillwire_host::Relay;
-use skillwire_protocol::method;
+use skillwire_protocol::{RpcError, method};
 use skillwire_trust::ServerLabel;
 use tokio::{
     runtime::Handle,
@@ -25,10 +35,14 @@ use super::{
     audit::{AuditedCall, CallAudit, LoggedCalls},
     calling::PassedOnCall,
     limits::OfferLimits,
-    lists::{OwnItems, PROMPTS, PassedOnItems, TOOLS, read},
+    lists::{OwnItems, PROMPTS, PassedOnItems, RESOURCES, TEMPLATES, TOOLS, read, resource_items},
     name_prefix::NamePrefix,
     parked::ParkedCalls,
+    resource_uris::{ResourceUris, is_passable},
+    resources::{FollowedResources, FollowedUris, follow_resources},
+    rewriting,
 };
+use crate::followed::server::FollowedServer;
 
 /// The shortest time between two listings of a server that announces changes without end.
 const SPACING: Duration = Duration::from_millis(200);
@@ -50,13 +64,18 @@ pub struct UpstreamOfferOptions {
     pub limits: OfferLimits,
     /// Announces changes of the lists to clients.
     pub changes: ListChanges,
+    /// The resources of the server that clients subscribed to, here and elsewhere.
+    pub followed: FollowedResources,
+    /// The skills of the server, if the admission depends on them.
+    pub beside: Option<FollowedServer>,
 }
 
 impl UpstreamOfferOptions {
     /// Passes on what `admission` admits, under these names. Calls are logged.
     pub fn new(prefix: NamePrefix, admission: Arc<dyn ToolAdmission>) -> Self {
         let (limits, changes) = (OfferLimits::default(), ListChanges::default());
-        Self { prefix, admission, audit: Arc::new(LoggedCalls), limits, changes }
+        let (audit, followed) = (Arc::new(LoggedCalls), FollowedResources::default());
+        Self { prefix, admission, audit, limits, changes, followed, beside: None }
     }
 
     /// Sets what takes a record of each call.
@@ -71,6 +90,18 @@ impl UpstreamOfferOptions {
         Self { limits, ..self }
     }
 
+    /// Sets which resources clients subscribed to, for a server with several offers.
+    #[must_use]
+    pub fn followed(self, followed: FollowedResources) -> Self {
+        Self { followed, ..self }
+    }
+
+    /// Has the admission asked again whenever the skills of the server change.
+    #[must_use]
+    pub fn beside(self, server: FollowedServer) -> Self {
+        Self { beside: Some(server), ..self }
+    }
+
     /// Sets what announces changes of the lists, which several servers may share.
     #[must_use]
     pub fn changes(self, changes: ListChanges) -> Self {
@@ -78,7 +109,7 @@ impl UpstreamOfferOptions {
     }
 }
 
-/// The tools and prompts of one server; clones share one state and one task.
+/// The tools, prompts and resources of one server; clones share one state and its tasks.
 ///
 /// A task lists them, listens for changes and lists them again. A call is sent to the server with
 /// the connection and the credentials of the gateway: nothing of the client but the name and the
@@ -89,11 +120,11 @@ pub struct UpstreamOffer {
     _following: Arc<FollowingTask>,
 }
 
-struct FollowingTask(AbortHandle);
+struct FollowingTask(Vec<AbortHandle>);
 
 impl Drop for FollowingTask {
     fn drop(&mut self) {
-        self.0.abort();
+        self.0.iter().for_each(AbortHandle::abort);
     }
 }
 
@@ -114,6 +145,14 @@ pub(super) struct OfferState {
     listed: Mutex<ServerLists>,
     tools: ArcSwap<PassedOnItems>,
     prompts: ArcSwap<PassedOnItems>,
+    /// How resources are named here; none if the label allows no such names.
+    uris: Option<ResourceUris>,
+    resources: ArcSwap<Items>,
+    templates: ArcSwap<Items>,
+    /// The resources that clients subscribed to.
+    pub(super) followed: Arc<FollowedUris>,
+    /// Whether the last listing asked for resources.
+    lists_resources: AtomicBool,
     relist: Notify,
     tried: watch::Sender<bool>,
 }
@@ -122,6 +161,8 @@ pub(super) struct OfferState {
 struct ServerLists {
     tools: OwnItems,
     prompts: OwnItems,
+    resources: OwnItems,
+    templates: OwnItems,
 }
 
 impl fmt::Debug for UpstreamOffer {
@@ -131,11 +172,18 @@ impl fmt::Debug for UpstreamOffer {
 }
 
 impl UpstreamOffer {
-    /// Begins to follow the tools and prompts of a server; requests to it run on `runtime`.
+    /// Begins to follow the tools, prompts and resources of a server; requests to it run on `runtime`.
     #[tracing::instrument(skip_all, fields(upstream = %relay.label()))]
     pub fn start(relay: Relay, options: UpstreamOfferOptions, runtime: &Handle) -> Self {
-        let UpstreamOfferOptions { prefix, admission, audit, limits, changes } = options;
+        let UpstreamOfferOptions { prefix, admission, audit, limits, changes, followed, beside } =
+            options;
+        let uris = ResourceUris::new(relay.label(), prefix.is_shared());
         let state = Arc::new(OfferState {
+            uris,
+            resources: ArcSwap::default(),
+            templates: ArcSwap::default(),
+            followed: followed.0,
+            lists_resources: AtomicBool::new(false),
             relay,
             prefix,
             limits,
@@ -151,8 +199,14 @@ impl UpstreamOffer {
             relist: Notify::new(),
             tried: watch::Sender::new(false),
         });
-        let task = runtime.spawn(follow(Arc::clone(&state)));
-        Self { state, _following: Arc::new(FollowingTask(task.abort_handle())) }
+        let lists = runtime.spawn(follow(Arc::clone(&state)));
+        let resources = runtime.spawn(follow_resources(Arc::clone(&state)));
+        let mut tasks = vec![lists.abort_handle(), resources.abort_handle()];
+        if let Some(server) = beside {
+            let skills = runtime.spawn(follow_skills(Arc::clone(&state), server));
+            tasks.push(skills.abort_handle());
+        }
+        Self { state, _following: Arc::new(FollowingTask(tasks)) }
     }
 
     /// Returns the label of the server.
@@ -175,6 +229,16 @@ impl UpstreamOffer {
     /// Decides again what is passed on, because the admission decides differently now.
     pub fn reconsider(&self) {
         self.state.publish();
+        let listed = self.state.lists_resources.load(Ordering::Relaxed);
+        if listed != self.state.admission.admits_resources() {
+            self.relist();
+        }
+    }
+
+    /// Returns the server's own URI of a resource that may be passed on.
+    fn own_uri<'a>(&self, uri: &'a str) -> Option<&'a str> {
+        let own = self.state.uris.as_ref()?.own(uri)?;
+        (is_passable(own) && self.state.admission.admits_resource(self.label(), own)).then_some(own)
     }
 
     /// Returns the server's own name of a tool or prompt that a caller may use.
@@ -198,9 +262,15 @@ impl UpstreamOffer {
         let caller = invocation.client.caller();
         let audited = AuditedCall::begin(&state.audit, caller, state.relay.label(), method, &own);
         async move {
-            let outcome = PassedOnCall { state, method, own, invocation }.run().await;
+            let call = PassedOnCall { state: Arc::clone(&state), method, own, invocation };
+            let outcome = call.run().await;
             audited.end(&outcome);
-            outcome
+            match &state.uris {
+                Some(uris) if method != method::RESOURCES_READ => {
+                    outcome.map(|text| rewriting::call_result(text, uris))
+                }
+                _ => outcome,
+            }
         }
     }
 }
@@ -234,6 +304,16 @@ impl OfferState {
             self.admission.admits_prompt(label, prompt)
         });
         // Both lists are replaced under the lock, so that an older listing cannot win.
+        let admits = |uri: &str| self.admission.admits_resource(label, uri);
+        let uris = self.uris.as_ref();
+        let [resources, templates] =
+            [(&listed.resources, RESOURCES), (&listed.templates, TEMPLATES)].map(|(own, kind)| {
+                uris.map(|uris| resource_items(own, kind, uris, admits)).unwrap_or_default()
+            });
+        let new_resources =
+            *resources != **self.resources.load() || *templates != **self.templates.load();
+        self.resources.store(resources);
+        self.templates.store(templates);
         let new_tools = *tools.items != *self.tools.load().items;
         let new_prompts = *prompts.items != *self.prompts.load().items;
         self.tools.store(Arc::new(tools));
@@ -245,6 +325,16 @@ impl OfferState {
         if new_prompts {
             self.changes.prompts();
         }
+        if new_resources {
+            self.changes.resources();
+        }
+    }
+
+    /// Announces that a resource changed.
+    pub(super) fn updated(&self, own: &str) {
+        if let Some(uris) = &self.uris {
+            self.changes.resource(&uris.passed_on(own));
+        }
     }
 
     async fn list(&self) -> Result<(), ClientError> {
@@ -253,10 +343,21 @@ impl OfferState {
             ClientError::NotOffered(method::TOOLS_LIST.to_owned())
         };
         let client = self.relay.client().await.map_err(unreachable)?;
+        let wants_resources = self.admission.admits_resources();
+        self.lists_resources.store(wants_resources, Ordering::Relaxed);
         let listed = async {
             let tools = read(&client, TOOLS, &self.limits).await?;
             let prompts = read(&client, PROMPTS, &self.limits).await?;
-            Ok(ServerLists { tools, prompts })
+            if !wants_resources {
+                return Ok(ServerLists { tools, prompts, ..ServerLists::default() });
+            }
+            let resources = read(&client, RESOURCES, &self.limits).await?;
+            // Many servers declare resources and do not know templates.
+            let templates = match read(&client, TEMPLATES, &self.limits).await {
+                Err(ClientError::Rpc { .. }) => OwnItems::new(),
+                read => read?,
+            };
+            Ok(ServerLists { tools, prompts, resources, templates })
         };
         match listed.await {
             Ok(lists) => {
@@ -278,10 +379,15 @@ impl OfferState {
 /// away from clients.
 async fn follow(state: Arc<OfferState>) {
     let mut heard: Option<Changes> = None;
+    let mut hears_resources = false;
     loop {
         // The subscription begins before the listing, so that no change is in neither.
+        let wants_resources = state.admission.admits_resources();
+        if std::mem::replace(&mut hears_resources, wants_resources) != wants_resources {
+            heard = None;
+        }
         if heard.is_none() {
-            let listening = timeout(LISTENING, state.relay.listen_to_offers()).await;
+            let listening = timeout(LISTENING, state.relay.listen_to_offers(wants_resources)).await;
             heard = listening.ok().and_then(Result::ok);
         }
         if let Err(error) = state.list().await {
@@ -295,6 +401,18 @@ async fn follow(state: Arc<OfferState>) {
             () = changed(&mut heard) => {}
         }
         sleep(SPACING).await;
+    }
+}
+
+/// Decides again what is passed on whenever the skills of the server change, until the task is aborted.
+async fn follow_skills(state: Arc<OfferState>, server: FollowedServer) {
+    let mut changes = server.changes();
+    server.tried().await;
+    loop {
+        state.publish();
+        if changes.changed().await.is_err() {
+            return;
+        }
     }
 }
 
@@ -318,6 +436,51 @@ impl Offer for UpstreamOffer {
 
     fn prompts(&self, caller: &Caller) -> Arc<Items> {
         self.state.shown(&self.state.prompts.load(), caller)
+    }
+
+    fn has_tool(&self, caller: &Caller, name: &str) -> bool {
+        self.own_name(&self.state.tools, caller, name).is_some()
+    }
+
+    fn has_prompt(&self, caller: &Caller, name: &str) -> bool {
+        self.own_name(&self.state.prompts, caller, name).is_some()
+    }
+
+    fn resources(&self, _caller: &Caller) -> Arc<Items> {
+        self.state.resources.load_full()
+    }
+
+    fn resource_templates(&self, _caller: &Caller) -> Arc<Items> {
+        self.state.templates.load_full()
+    }
+
+    fn has_resource(&self, _caller: &Caller, uri: &str) -> bool {
+        self.own_uri(uri).is_some()
+    }
+
+    fn read_resource(
+        &self,
+        invocation: Invocation,
+    ) -> BoxFuture<'static, Result<ResourceReply, Interrupt>> {
+        let (Some(own), Some(uris)) = (self.own_uri(&invocation.name), &self.state.uris) else {
+            return std::future::ready(Err(unknown("resource", &invocation.name).into())).boxed();
+        };
+        let uris = uris.clone();
+        let result = self.pass_on(method::RESOURCES_READ, own.to_owned(), invocation);
+        async move {
+            let result = result.await?;
+            let verbatim = rewriting::read_result(&result, &uris).ok_or_else(RpcError::internal)?;
+            Ok(ResourceReply { verbatim: verbatim.into() })
+        }
+        .boxed()
+    }
+
+    fn follow_resource(&self, caller: &Caller, uri: &str) -> Option<FollowedResource> {
+        let own = self.own_uri(uri)?;
+        let interest = self.state.followed.follow(own)?;
+        let (label, method) = (self.label(), method::RESOURCES_SUBSCRIBE);
+        AuditedCall::begin(&self.state.audit, caller, label, method, own).end(&Ok(()));
+        Some(FollowedResource::new(interest))
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'static, Result<ToolReply, Interrupt>> {

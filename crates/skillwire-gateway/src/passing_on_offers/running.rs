@@ -68,7 +68,7 @@ impl CallFailure {
     pub(super) fn to_error(&self, state: &OfferState) -> RpcError {
         let label = state.relay.label();
         if let Self::Failed(error @ ClientError::Rpc { message, .. }) = self
-            && error.code() == Some(ErrorCode::InvalidParams)
+            && let Some(ErrorCode::InvalidParams | ErrorCode::LegacyResourceNotFound) = error.code()
         {
             return RpcError::invalid_params(message.clone());
         }

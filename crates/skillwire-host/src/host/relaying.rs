@@ -290,10 +290,10 @@ impl Relay {
         changes.map_err(|error| Refusal::new(Reason::ServerError).about(&self.label).actual(error))
     }
 
-    /// Subscribes to changes of the lists of tools and prompts.
-    pub async fn listen_to_offers(&self) -> Result<Changes, Refusal> {
+    /// Subscribes to changes of the lists of tools and prompts, and to that of resources if it is wanted.
+    pub async fn listen_to_offers(&self, resources: bool) -> Result<Changes, Refusal> {
         let client = self.remote.client().await?;
-        self.heard(client.listen(Interest::Offers, self.remote.limits()).await)
+        self.heard(client.listen(Interest::Offers { resources }, self.remote.limits()).await)
     }
 
     /// Returns the connection to the server, for requests that are about no skill.

@@ -47,6 +47,7 @@ fn info(state: &ApiState, sender: &Authenticated, record: &UpstreamRecord) -> Up
         limits: upstream.limits,
         rules: upstream.rules,
         tools: upstream.tools.clone(),
+        resources: upstream.resources.clone(),
         configured: *configured,
         created: created_at.to_string(),
         created_by: created_by.to_string(),
@@ -120,7 +121,8 @@ pub(crate) async fn add(
     let upstream = Upstream::new(parse_label(&new.label)?, new.source, parse_mode(&new.mode)?)?
         .with_limits(new.limits)?
         .with_rules(new.rules)
-        .with_tools(new.tools);
+        .with_tools(new.tools)
+        .with_resources(new.resources);
     let store = state.writer(new.dry_run);
     let record = store.add_upstream(&sender.caller, upstream, false).await?;
     if !new.dry_run {
@@ -159,6 +161,7 @@ pub(crate) async fn change(
         limits: merged(&before.upstream.limits, new.limits)?,
         rules: merged(&before.upstream.rules, new.rules)?,
         tools: new.tools,
+        resources: new.resources,
         leave_pin: new.leave_pin,
     };
     let record = state.writer(new.dry_run).change_upstream(caller, &label, change).await?;

@@ -1,5 +1,6 @@
 //! Serves the versions of a hub through the engine that serves folders.
 
+mod allowed;
 mod calls;
 mod channel;
 mod classes;

@@ -99,7 +99,11 @@ impl OfferMaker {
         };
         classes.know(&uri, known_offer(label, offer, decision)?);
         let content = SkillContent::Files(tree);
-        Some(Arc::new(Skill { uri, entry: entry.into(), content, listed: true }))
+        let skill = Skill { uri, entry: entry.into(), content, listed: true, provenance: None };
+        // The signed decision is as large as some files are, and stands in the entry.
+        let mut claims = notes;
+        claims.retain(|name, _| name == PROVENANCE_META);
+        Some(Arc::new(skill.with_provenance(&claims)))
     }
 
     /// What the hub says about the content: where it comes from, and its signed decision.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use skillwire_attest::DECISION_META;
 use skillwire_core::{Frontmatter, RelPath, Scheme, SkillPath, SkillUri, media_type};
-use skillwire_hub::{SkillFacts, SkillId, VersionFile, VersionState};
+use skillwire_hub::{SkillFacts, SkillId, Verdict, VersionFile, VersionState};
 use skillwire_hub_store::{HubStore, ServedVersion};
 use skillwire_hub_upstreams::{PROVENANCE_META, names_script};
 use skillwire_source::{FileRecord, FileStore, FileTree, Skill, SkillContent};
@@ -128,7 +128,11 @@ impl SkillMaker {
             }
         };
         self.classes.know(&skill.uri, known_skill(served));
-        Some(Arc::new(skill.with_meta(&self.meta(served))))
+        let mut meta = self.meta(served);
+        let skill = skill.with_meta(&meta);
+        // The signed decision is as large as some files are, and stands in the entry.
+        meta.retain(|name, _| name == PROVENANCE_META);
+        Some(Arc::new(skill.with_provenance(&meta)))
     }
 
     /// What the hub says about a version: where it comes from, and its signed decision.
@@ -137,6 +141,9 @@ impl SkillMaker {
         let mut meta = Map::new();
         let mut claims = json!(provenance);
         claims["contentId"] = json!(served.content);
+        if is_admitted(served.state) {
+            claims["decision"] = json!(Verdict::Approve);
+        }
         meta.insert(PROVENANCE_META.to_owned(), claims);
         if let Some(decision) = self.sign(served) {
             meta.insert(DECISION_META.to_owned(), decision);
@@ -151,8 +158,7 @@ impl SkillMaker {
 
 /// Signs that a version may be loaded; `None` without a key, or if it may not.
 pub(crate) fn sign(signer: &DecisionSigner, served: &ServedVersion, hub: &str) -> Option<Value> {
-    let is_admitted = matches!(served.state, VersionState::Approved | VersionState::Deprecated);
-    if !signer.signs() || !is_admitted {
+    if !signer.signs() || !is_admitted(served.state) {
         return None;
     }
     let uris = [ServedAt::Channel, ServedAt::Pinned];
@@ -165,6 +171,10 @@ pub(crate) fn sign(signer: &DecisionSigner, served: &ServedVersion, hub: &str) -
         provenance: provenance_of(served, hub),
     };
     signer.sign(admitted, std::time::SystemTime::now())
+}
+
+fn is_admitted(state: VersionState) -> bool {
+    matches!(state, VersionState::Approved | VersionState::Deprecated)
 }
 
 fn provenance_of(served: &ServedVersion, hub: &str) -> BTreeMap<String, String> {

@@ -1,4 +1,4 @@
-//! Tools and prompts of upstreams on one mount: which upstreams have them there, and who sees them.
+//! Tools, prompts and resources of upstreams on one mount: which upstreams have them there, and who sees them.
 
 use std::{
     collections::BTreeMap,
@@ -9,28 +9,32 @@ use arc_swap::ArcSwap;
 use futures_util::{FutureExt as _, future::BoxFuture};
 use skillwire_core::SkillUri;
 use skillwire_gateway::{
-    AllowedTools, CallAudit, NamePrefix, ToolAdmission, UpstreamOffer, UpstreamOfferOptions,
+    CallAudit, NamePrefix, ToolAdmission, UpstreamOffer, UpstreamOfferOptions,
 };
 use skillwire_hub::NamespaceName;
 use skillwire_hub_upstreams::{FollowedUpstream, MountKind};
 use skillwire_server::{
     Caller, Catalog,
     offer::{
-        Interrupt, Invocation, Items, ListChanges, Offer, Offers, PromptReply, ToolReply, Typing,
-        unknown,
+        FollowedResource, Interrupt, Invocation, Items, ListChanges, Offer, Offers, PromptReply,
+        ResourceReply, ToolReply, Typing, unknown,
     },
 };
 
-use super::{mount::MountOffers, options::MakeOffers};
+use super::{
+    allowed::{AllowedOffers, MountAdmission},
+    mount::MountOffers,
+    options::MakeOffers,
+};
 
 /// A skill by which it is asked who sees skills of an upstream. Were there one, a policy would decide about
 /// that skill, and tools are shown to fewer callers.
 const ANY_SKILL: &str = "any-skill-of-this-upstream";
 
-/// The tools and prompts of upstreams that one mount passes on. Upstreams come and go while it is served.
+/// The tools, prompts and resources of upstreams that one mount passes on. Upstreams come and go while it is
+/// served.
 ///
-/// Which tools these are is decided for each upstream. Here it is decided who sees them: callers whose view
-/// of the mount shows skills of that upstream, and no others.
+/// Which these are, and who sees them, [`MountAdmission`] decides.
 pub(crate) struct MountTools {
     kind: MountKind,
     /// Known once the mount is started.
@@ -48,14 +52,15 @@ struct OfferedTools {
     offer: UpstreamOffer,
     /// What the offer was made of; an upstream that is followed anew needs another.
     followed: Weak<FollowedUpstream>,
-    /// The URI of a skill of this upstream that is not known.
-    any_skill: SkillUri,
+    admission: Arc<MountAdmission>,
 }
 
-/// What of an upstream's tools is passed on, on every mount.
+/// What of an upstream's tools, prompts and resources is passed on, on every mount.
 pub(crate) struct ToolTerms<'a> {
     pub(crate) followed: &'a Arc<FollowedUpstream>,
-    pub(crate) allowed: &'a Arc<AllowedTools>,
+    pub(crate) allowed: &'a Arc<AllowedOffers>,
+    /// Whether other skills name tools than before.
+    pub(crate) renamed: bool,
     pub(crate) audit: &'a Arc<dyn CallAudit>,
 }
 
@@ -81,6 +86,9 @@ impl MountTools {
             && known.followed.ptr_eq(&Arc::downgrade(terms.followed))
         {
             known.offer.reconsider();
+            if let Some(place) = self.place.get().filter(|_| terms.renamed) {
+                place.changes.tools();
+            }
             return;
         }
         match self.started(label, terms) {
@@ -95,13 +103,20 @@ impl MountTools {
             MountKind::Own => NamePrefix::none(),
             MountKind::Aggregate => NamePrefix::of(&terms.followed.label()?),
         };
-        let admission = Arc::clone(terms.allowed) as Arc<dyn ToolAdmission>;
-        let options = UpstreamOfferOptions::new(prefix, admission)
+        let any_skill = SkillUri::parse(&format!("skill://{label}/{ANY_SKILL}/SKILL.md")).ok()?;
+        let admission = Arc::new(MountAdmission {
+            allowed: Arc::clone(terms.allowed),
+            followed: Arc::downgrade(terms.followed),
+            mount: self.kind,
+            catalog: Arc::clone(&place.catalog),
+            any_skill,
+        });
+        let admits = Arc::clone(&admission) as Arc<dyn ToolAdmission>;
+        let options = UpstreamOfferOptions::new(prefix, admits)
             .audit(Arc::clone(terms.audit))
             .changes(place.changes.clone());
         let offer = terms.followed.offer(options)?;
-        let any_skill = SkillUri::parse(&format!("skill://{label}/{ANY_SKILL}/SKILL.md")).ok()?;
-        Some(OfferedTools { offer, followed: Arc::downgrade(terms.followed), any_skill })
+        Some(OfferedTools { offer, followed: Arc::downgrade(terms.followed), admission })
     }
 
     /// Takes the tools of an upstream away.
@@ -111,6 +126,7 @@ impl MountTools {
             if let Some(place) = self.place.get() {
                 place.changes.tools();
                 place.changes.prompts();
+                place.changes.resources();
             }
         }
     }
@@ -126,14 +142,25 @@ impl MountTools {
         });
     }
 
-    /// The offers that a caller sees.
+    /// The offers of which a caller may see tools. Where skills name tools, each offer decides about each.
     fn seen_by(&self, caller: &Caller) -> Vec<UpstreamOffer> {
-        let Some(place) = self.place.get() else { return Vec::new() };
         let upstreams = self.upstreams.load();
-        let seen = upstreams
-            .values()
-            .filter(|offered| place.catalog.would_show(caller.view, &offered.any_skill));
+        let seen = upstreams.values().filter(|offered| {
+            let admission = &offered.admission;
+            admission.allowed.names_in_skills() || admission.shows_upstream(caller)
+        });
         seen.map(|offered| offered.offer.clone()).collect()
+    }
+
+    /// The offers of which a caller sees resources.
+    fn with_resources(&self, caller: &Caller) -> Vec<UpstreamOffer> {
+        let upstreams = self.upstreams.load();
+        let seen = upstreams.values().filter(|offered| offered.admission.shows_upstream(caller));
+        seen.map(|offered| offered.offer.clone()).collect()
+    }
+
+    fn resource_offer(&self, caller: &Caller, uri: &str) -> Option<UpstreamOffer> {
+        self.with_resources(caller).into_iter().find(|offer| offer.has_resource(caller, uri))
     }
 
     fn find(&self, caller: &Caller, has: impl Fn(&UpstreamOffer) -> bool) -> Option<UpstreamOffer> {
@@ -185,6 +212,33 @@ impl Offer for MountTools {
     fn complete(&self, caller: &Caller, typing: &Typing<'_>) -> Vec<String> {
         let found = self.find(caller, |offer| offer.has_prompt(caller, typing.prompt));
         found.map(|offer| offer.complete(caller, typing)).unwrap_or_default()
+    }
+
+    fn resources(&self, caller: &Caller) -> Arc<Items> {
+        joined(self.with_resources(caller).iter().map(|offer| offer.resources(caller)).collect())
+    }
+
+    fn resource_templates(&self, caller: &Caller) -> Arc<Items> {
+        let offers = self.with_resources(caller);
+        joined(offers.iter().map(|offer| offer.resource_templates(caller)).collect())
+    }
+
+    fn has_resource(&self, caller: &Caller, uri: &str) -> bool {
+        self.resource_offer(caller, uri).is_some()
+    }
+
+    fn read_resource(
+        &self,
+        invocation: Invocation,
+    ) -> BoxFuture<'static, Result<ResourceReply, Interrupt>> {
+        match self.resource_offer(invocation.client.caller(), &invocation.name) {
+            Some(offer) => offer.read_resource(invocation),
+            None => std::future::ready(Err(unknown("resource", &invocation.name).into())).boxed(),
+        }
+    }
+
+    fn follow_resource(&self, caller: &Caller, uri: &str) -> Option<FollowedResource> {
+        self.resource_offer(caller, uri)?.follow_resource(caller, uri)
     }
 
     fn session_ended(&self, session: &str) {

@@ -8,15 +8,16 @@ use std::{
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use skillwire_core::SkillUri;
-use skillwire_gateway::{AllowedTools, CallAudit};
+use skillwire_gateway::CallAudit;
 use skillwire_hub::{NamespaceName, Timestamp, Upstream};
 use skillwire_hub_store::{HubStore, OfferRecord, StoreError};
 use skillwire_hub_upstreams::{FollowedUpstream, MountKind, UpstreamOptions};
-use skillwire_server::{PathPatterns, Skills, http::ENDPOINT};
+use skillwire_server::{Skills, http::ENDPOINT};
 use skillwire_source::{BoxFuture, CachePolicy, HeldSkills, LookupOutcome, SkillLookup};
 use tokio::runtime::Handle;
 
 use super::{
+    allowed::AllowedOffers,
     channel::ServedChannel,
     classes::ChannelClasses,
     health::UpstreamGauges,
@@ -57,7 +58,7 @@ pub(crate) struct ServedUpstream {
     live: LiveSources,
     stored: HeldSkills,
     tools: Arc<MountTools>,
-    allowed: Arc<AllowedTools>,
+    allowed: Arc<AllowedOffers>,
     upstream: Mutex<Upstream>,
     followed: Mutex<Option<Arc<FollowedUpstream>>>,
     /// The skills that are served from the store.
@@ -204,7 +205,7 @@ impl ServedUpstreams {
             live,
             stored,
             tools,
-            allowed: Arc::new(AllowedTools::matching(PathPatterns::default())),
+            allowed: Arc::default(),
             upstream: Mutex::new(upstream.clone()),
             followed: Mutex::default(),
             held: Mutex::default(),
@@ -217,31 +218,21 @@ impl ServedUpstreams {
         Ok(served)
     }
 
-    /// Passes on the tools that the operator names, and those that skills name which are approved and served.
+    /// Passes on what the operator names, and the tools that skills name which are approved and served.
     fn show_tools(&self, served: &ServedUpstream, shown: &AggregateSources) {
         let _entered = self.runtime.enter();
         let label = &served.label;
-        let patterns = {
-            let upstream = served.upstream.lock();
-            PathPatterns::parse(upstream.tools.iter().map(|pattern| format!("{label}/{pattern}")))
+        let renamed = {
+            let (upstream, named) = (served.upstream.lock().clone(), served.named.lock());
+            served.allowed.replace(&upstream, &named, &served.held.lock())
         };
-        let patterns = patterns.unwrap_or_else(|error| {
-            tracing::error!(%label, %error, "no tool is named, as a pattern cannot be used");
-            PathPatterns::default()
-        });
-        let named: Vec<String> = served.named.lock().values().flatten().cloned().collect();
         let mounts = [&served.tools, &shown.tools];
-        let Some(followed) =
-            served.followed().filter(|_| !patterns.is_empty() || !named.is_empty())
-        else {
+        let Some(followed) = served.followed().filter(|_| !served.allowed.is_empty()) else {
             return mounts.into_iter().for_each(|mount| mount.hide(label));
         };
-        if let Some(server) = followed.label() {
-            served.allowed.name_tools(&server, named);
-        }
-        served.allowed.replace_patterns(patterns.clone(), patterns);
         let audit = Arc::clone(self.reads.calls()) as Arc<dyn CallAudit>;
-        let terms = ToolTerms { followed: &followed, allowed: &served.allowed, audit: &audit };
+        let allowed = &served.allowed;
+        let terms = ToolTerms { followed: &followed, allowed, renamed, audit: &audit };
         for mount in mounts {
             mount.show(label, &terms);
         }

@@ -4,5 +4,6 @@
 mod local;
 mod modes;
 mod mounts;
+mod resources;
 mod support;
 mod tools;

@@ -5,10 +5,11 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use skillwire_attest::SIGNATURE_FILE;
 use skillwire_hub::{UpstreamMode, UpstreamSource};
 use skillwire_testkit::{Fault, HostileServer, ScriptedReply, skill_md};
 
-use crate::support::Hub;
+use crate::support::{Hub, signature};
 
 const OWN: &str = "/mcp/u/docs";
 const FILE: &str = "skill://guides/pdf/notes.md";
@@ -269,5 +270,65 @@ async fn an_observed_upstream_leaves_a_record_of_what_is_new() {
         }
         assert!(start.elapsed().as_secs() < 20, "the second content was never recorded");
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn content_that_another_key_signed_is_new_content_that_no_rule_approves() {
+    let skill = skill_md("pdf");
+    let put = |server: &HostileServer, signer: &str, notes: &str| {
+        let files = [("SKILL.md", skill.as_str()), ("notes.md", notes)];
+        let signature = signature(signer, &files);
+        let [skill, notes] = files;
+        server.set_skill("guides/pdf", [skill, notes, (SIGNATURE_FILE, signature.as_str())]);
+        signature
+    };
+    let signature_uri = format!("skill://guides/pdf/{SIGNATURE_FILE}");
+    for mode in UpstreamMode::ALL {
+        let (hub, server) = (Hub::start().await, HostileServer::new());
+        put(&server, "team", "one");
+        let listening = server.http().await;
+        hub.add("docs", UpstreamSource::mcp(listening.url()), mode).await;
+        hub.trusts_the_same_signer("docs").await;
+        if mode.is_reviewed() {
+            let first = hub.waiting(1).await;
+            assert!(first[0].facts.signers.iter().eq(["team"]), "{:?}", first[0].facts);
+            hub.approve(1).await;
+        }
+        hub.lists(OWN, &[SKILL]).await;
+        // The same signer signs another content: the rule approves it.
+        let by_team = put(&server, "team", "two");
+        hub.reads(OWN, FILE, Ok("two")).await;
+        hub.waiting(0).await;
+        // Another key signs the very same files.
+        let by_stranger = put(&server, "stranger", "two");
+        if !mode.is_reviewed() {
+            hub.reads(OWN, &signature_uri, Ok(&by_stranger)).await;
+            continue;
+        }
+        let waiting = hub.waiting(1).await;
+        assert!(waiting[0].facts.signers.iter().eq(["stranger"]), "{:?}", waiting[0].facts);
+        if mode == UpstreamMode::Pin {
+            hub.reads(OWN, &signature_uri, Ok(&by_team)).await;
+            hub.reads(OWN, FILE, Ok("two")).await;
+            hub.lists("/mcp", &[PREFIXED]).await;
+        } else {
+            hub.lists(OWN, &[]).await;
+            hub.lists("/mcp", &[]).await;
+            assert_eq!(hub.read(OWN, FILE).await, Err(NOT_FOUND));
+        }
+        // A signature over other files is no signature at all.
+        let forged = [
+            ("SKILL.md", skill.as_str()),
+            ("notes.md", "three"),
+            (SIGNATURE_FILE, by_team.as_str()),
+        ];
+        server.set_skill("guides/pdf", forged);
+        let start = std::time::Instant::now();
+        while !hub.waiting(1).await[0].facts.signers.is_empty() {
+            assert!(start.elapsed().as_secs() < 20, "the forged content never waits");
+        }
+        hub.approve(1).await;
+        hub.reads(OWN, FILE, Ok("three")).await;
     }
 }

@@ -128,6 +128,14 @@ async fn entries_say_where_a_skill_comes_from_and_what_was_decided_gw_22() {
             assert_eq!(claims["decision"].as_str(), decision);
             assert_eq!(meta["other"], 1.5);
             assert_eq!(meta["dev.skillwire/upstream"]["label"], "docs");
+            // The same stands beside what is shown without the entry.
+            let of_entry = json!({"dev.skillwire/provenance": claims});
+            let file = uri.replace("SKILL.md", "x.md");
+            let read = hub.ask(mount, "resources/read", json!({"uri": file})).await.unwrap();
+            assert_eq!(read.0["result"]["contents"][0]["_meta"], of_entry);
+            assert_eq!(read.0["result"]["contents"][0]["text"], "one");
+            let listed = hub.ask(mount, "resources/list", json!({})).await.unwrap();
+            assert_eq!(listed.0["result"]["resources"][0]["_meta"], of_entry);
         }
     }
 }

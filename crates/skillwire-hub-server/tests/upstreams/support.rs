@@ -1,21 +1,27 @@
 //! A hub in the test's process, with an upstream.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, net::SocketAddr, sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use serde_json::{Value, json};
+use skillwire_attest::{
+    Envelope, SIGNATURE_FILE, Signature, SigningKey, SkillFiles, TrustedSigner, skill_statement,
+};
+use skillwire_core::RelPath;
 use skillwire_gateway::FollowOptions;
 use skillwire_git::GitOptions;
 use skillwire_host::Endpoint;
 use skillwire_hub::{
-    Caller, NamespaceName, PageRequest, Role, Subject, ToolPatterns, Upstream, UpstreamLimits,
+    AccessPolicy, AuditAction, AuditEntry, AuditFilter, Caller, NamespaceName, PageRequest,
+    ResourcePatterns, ReviewRules, Role, Subject, ToolPatterns, Upstream, UpstreamLimits,
     UpstreamMode, UpstreamSource, Verdict,
 };
-use skillwire_hub_server::{Following, HubIdentity, ServingOptions};
+use skillwire_hub_server::{AccessHandle, Following, HubAccess, HubIdentity, ServingOptions};
 use skillwire_hub_store::{
     BlobLocation, DatabaseLocation, HubStore, NewToken, OfferDecision, OfferRecord, StoreOptions,
     UpstreamChange,
 };
-use skillwire_hub_upstreams::{InvalidAddress, UpstreamOptions};
+use skillwire_hub_upstreams::{ContentFinding, InspectContent, InvalidAddress, UpstreamOptions};
 use skillwire_server::{
     Metrics,
     http::{ConnectionLimits, Workers, run},
@@ -49,9 +55,65 @@ pub(crate) fn quick() -> UpstreamLimits {
     limits
 }
 
+/// The key of a signer that tests trust under a name.
+pub(crate) fn key_of(signer: &str) -> SigningKey {
+    let seed = skillwire_core::Digest::of(signer.as_bytes());
+    SigningKey::from_seed(seed.as_bytes())
+}
+
+/// The signature of a signer over files.
+pub(crate) fn signature(signer: &str, files: &[(&str, &str)]) -> String {
+    let file = |(path, text): &(&str, &str)| {
+        let bytes = text.as_bytes();
+        let digest = skillwire_core::Digest::of(bytes);
+        (RelPath::parse(path).unwrap(), digest, bytes.len() as u64)
+    };
+    let files = SkillFiles::new(files.iter().map(file)).unwrap();
+    Envelope::sign(&skill_statement(&files).unwrap(), &[&key_of(signer)]).to_json()
+}
+
+/// Tells whose signature lies in a content, of two signers that are trusted. There is no scanner.
+#[derive(Debug)]
+struct SignersOfTests;
+
+impl InspectContent for SignersOfTests {
+    fn inspect(&self, _: &[(RelPath, Bytes)]) -> Option<Vec<ContentFinding>> {
+        None
+    }
+
+    fn signers(&self, files: &[(RelPath, Bytes)]) -> BTreeSet<String> {
+        let inside = RelPath::parse(SIGNATURE_FILE).unwrap();
+        let file = |(path, bytes): &(RelPath, Bytes)| {
+            (path.clone(), skillwire_core::Digest::of(bytes), bytes.len() as u64)
+        };
+        let covered = SkillFiles::new(files.iter().map(file)).unwrap().without(&inside);
+        let signature = files.iter().find(|(path, _)| *path == inside);
+        let signature = signature.and_then(|(_, bytes)| Signature::parse(bytes).ok());
+        let signed_by = |signer: &&str| {
+            let trusted = [TrustedSigner::key(key_of(signer).public().clone())];
+            let vouched =
+                signature.as_ref()?.verify(&trusted, std::time::SystemTime::now()).ok()?;
+            vouched.covers(&covered).ok()
+        };
+        let names = ["team", "stranger"].into_iter().filter(|name| signed_by(name).is_some());
+        names.map(str::to_owned).collect()
+    }
+}
+
 impl Hub {
-    #[expect(clippy::disallowed_methods, reason = "a test runs the `git` of its machine")]
     pub(crate) async fn start() -> Self {
+        Self::with_access(HubAccess::default()).await
+    }
+
+    /// Starts a hub in which a policy decides who sees what.
+    pub(crate) async fn with_policy(policy: impl AccessPolicy + 'static) -> Self {
+        let mut access = HubAccess::default();
+        access.policy = Arc::new(policy);
+        Self::with_access(access).await
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test runs the `git` of its machine")]
+    async fn with_access(access: HubAccess) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = DatabaseLocation::Sqlite(folder.path().join("hub.db"));
         let blobs = BlobLocation::Folder(folder.path().join("blobs"));
@@ -71,6 +133,7 @@ impl Hub {
         }
         let upstreams = UpstreamOptions::new(address)
             .unwrap()
+            .inspector(Arc::new(SignersOfTests))
             .follow(follow)
             .git(git)
             .local_pause(Duration::from_millis(50));
@@ -78,6 +141,7 @@ impl Hub {
         let options = ServingOptions::default()
             .poll(Duration::from_millis(10))
             .metrics(Arc::clone(&metrics))
+            .access(AccessHandle::new(access))
             .upstreams(upstreams);
         let identity = HubIdentity::new("hub", "hub");
         let started = skillwire_hub_server::start(store.clone(), identity, options).await;
@@ -109,6 +173,44 @@ impl Hub {
         let upstream = upstream.with_limits(quick()).unwrap();
         let upstream = upstream.with_tools(ToolPatterns::parse(tools.iter().copied()).unwrap());
         self.store.add_upstream(&self.admin, upstream, false).await.unwrap();
+    }
+
+    /// Lets a subject read skills of an upstream.
+    pub(crate) async fn lets_read(&self, name: &str, subject: &str) {
+        let subject = subject.parse().unwrap();
+        self.store.grant(&self.admin, &label(name), &subject, Role::Reader).await.unwrap();
+    }
+
+    /// Names the resources of an upstream that clients may read.
+    pub(crate) async fn set_resources(&self, name: &str, patterns: &[&str]) {
+        let resources = Some(ResourcePatterns::parse(patterns.iter().copied()).unwrap());
+        let change = UpstreamChange { resources, ..UpstreamChange::default() };
+        self.store.change_upstream(&self.admin, &label(name), change).await.unwrap();
+    }
+
+    /// Waits until so many calls are in the audit log, and returns them, the oldest first.
+    pub(crate) async fn calls(&self, count: usize) -> Vec<AuditEntry> {
+        let start = std::time::Instant::now();
+        loop {
+            let mut filter = AuditFilter::default();
+            filter.action = Some(AuditAction::Call);
+            let page = PageRequest::first(100);
+            let mut log = self.store.audit(&self.admin, &filter, &page).await.unwrap().items;
+            if log.len() >= count {
+                log.reverse();
+                return log;
+            }
+            assert!(start.elapsed() < PATIENCE, "{} calls are recorded", log.len());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Approves new content of an upstream by itself if a signer of the content before signed it too.
+    pub(crate) async fn trusts_the_same_signer(&self, name: &str) {
+        let mut rules = ReviewRules::default();
+        rules.same_signer = true;
+        let change = UpstreamChange { rules: Some(rules), ..UpstreamChange::default() };
+        self.store.change_upstream(&self.admin, &label(name), change).await.unwrap();
     }
 
     /// Makes a token of a subject.
@@ -150,6 +252,27 @@ impl Hub {
         connection.send("POST", mount, &headers, body.as_bytes()).await;
         let reply = connection.reply().await;
         (reply.status == 200 || reply.body.starts_with(b"{")).then(|| reply.message())
+    }
+
+    /// Subscribes on a mount, and returns the stream after the acknowledgment with what that honours.
+    pub(crate) async fn listen(
+        &self,
+        token: Option<&str>,
+        mount: &str,
+        wanted: Value,
+    ) -> (HttpConnection, Value) {
+        let mut connection = HttpConnection::open(self.address).await;
+        let method = "subscriptions/listen";
+        let body = modern_request(1, method, json!({"notifications": wanted})).to_string();
+        let bearer = token.map(|token| format!("Bearer {token}"));
+        let mut headers = modern_headers(method);
+        if let Some(bearer) = &bearer {
+            headers.push(("Authorization", bearer));
+        }
+        connection.send("POST", mount, &headers, body.as_bytes()).await;
+        assert_eq!(connection.head().await.unwrap().0, 200);
+        let acknowledged = connection.event().await.unwrap();
+        (connection, acknowledged["params"]["notifications"].clone())
     }
 
     /// The entries that a mount lists; none if it is not there or not open.

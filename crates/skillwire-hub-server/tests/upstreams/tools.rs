@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use skillwire_hub::{
-    AuditAction, AuditEntry, AuditFilter, PageRequest, Role, ToolPatterns, UpstreamMode,
-    UpstreamSource,
+    AccessPolicy, CallerClass, PolicyDecision, Role, SkillFacts, Subject, ToolPatterns,
+    UpstreamMode, UpstreamSource,
 };
 use skillwire_hub_store::UpstreamChange;
 use skillwire_testkit::{Fault, HostileServer, RpcReply, ScriptedReply, skill_md};
@@ -65,23 +65,6 @@ impl Hub {
     async fn call(&self, token: Option<&str>, mount: &str, name: &str) -> RpcReply {
         let params = json!({"name": name, "arguments": {}});
         self.ask_as(token, mount, "tools/call", params).await.unwrap()
-    }
-
-    /// Waits until so many calls are in the audit log, and returns them, the oldest first.
-    async fn calls(&self, count: usize) -> Vec<AuditEntry> {
-        let start = Instant::now();
-        loop {
-            let mut filter = AuditFilter::default();
-            filter.action = Some(AuditAction::Call);
-            let page = PageRequest::first(100);
-            let mut log = self.store.audit(&self.admin, &filter, &page).await.unwrap().items;
-            if log.len() >= count {
-                log.reverse();
-                return log;
-            }
-            assert!(start.elapsed().as_secs() < 20, "{} calls are recorded", log.len());
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
     }
 }
 
@@ -184,4 +167,56 @@ async fn a_tool_that_an_approved_skill_names_is_callable_while_it_is_served() {
     hub.until_tools(None, OWN, &["delete_all"]).await;
     hub.store.remove_upstream(&hub.admin, &label("docs"), true).await.unwrap();
     hub.until_tools(None, "/mcp", &[]).await;
+}
+
+/// Shows everyone every skill that a role lets them read, and the skill `ops` to one subject alone.
+#[derive(Debug)]
+struct OpsForAnaAlone;
+
+impl AccessPolicy for OpsForAnaAlone {
+    fn names(&self, subject: &Subject) -> bool {
+        subject.as_str() == "ana"
+    }
+
+    fn depends_on_age(&self) -> bool {
+        false
+    }
+
+    fn key(&self, facts: &SkillFacts) -> Box<str> {
+        facts.skill.to_string().into()
+    }
+
+    fn decide(&self, class: &CallerClass, facts: &SkillFacts) -> PolicyDecision {
+        let is_hidden = facts.skill.name.as_str() == "ops" && class.subject.is_none();
+        let allowed = class.reads_by_role(&facts.skill.namespace) && !is_hidden;
+        PolicyDecision { allowed, rules: Vec::new(), problems: Vec::new() }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_that_only_a_hidden_skill_names_is_as_unknown_as_that_skill_gw_16() {
+    let (hub, server) = (Hub::with_policy(OpsForAnaAlone).await, server());
+    let naming = |skill: &str, tool: &str| {
+        skill_md(skill).replacen("---\n", &format!("---\nallowed-tools: {tool}\n"), 1)
+    };
+    server.set_skill("pdf", [("SKILL.md", naming("pdf", "convert").as_str())]);
+    server.set_skill("ops", [("SKILL.md", naming("ops", "delete_all").as_str())]);
+    let listening = server.http().await;
+    hub.add("docs", UpstreamSource::mcp(listening.url()), UpstreamMode::Admit).await;
+    hub.approve(2).await;
+    let token = hub.token("ana").await;
+    let ana = Some(token.as_str());
+    hub.until_tools(ana, OWN, &["convert", "delete_all"]).await;
+    hub.until_tools(ana, "/mcp", &["docs__convert", "docs__delete_all"]).await;
+    for (mount, prefix) in [(OWN, ""), ("/mcp", "docs__")] {
+        let name = |own: &str| format!("{prefix}{own}");
+        assert_eq!(hub.tools(None, mount).await, [name("convert")]);
+        let (hidden, missing) = (name("delete_all"), name("delete_xyz"));
+        let reply = hub.call(None, mount, &hidden).await;
+        assert_eq!(reply.code(), NOT_FOUND);
+        let same = reply.0.to_string().replace(&hidden, &missing);
+        assert_eq!(same, hub.call(None, mount, &missing).await.0.to_string());
+        assert_eq!(text(&hub.call(ana, mount, &hidden).await), "delete_all done");
+    }
+    assert_eq!(server.count("tools/call"), 2);
 }

@@ -1,6 +1,6 @@
 //! Which programs may use which schema.
 
-use skillwire_hub::{ToolPatterns, Upstream, UpstreamMode, UpstreamSource};
+use skillwire_hub::{ResourcePatterns, ToolPatterns, Upstream, UpstreamMode, UpstreamSource};
 use skillwire_hub_store::{HubStore, StoreError, UpstreamChange};
 
 use crate::{
@@ -13,7 +13,7 @@ contract! {
     two_programs_work_side_by_side_while_a_schema_only_adds,
     a_schema_is_made_only_if_the_options_allow_it,
     many_replicas_start_at_once_on_a_new_database,
-    upstreams_from_before_there_were_tools_allow_none,
+    upstreams_from_before_there_were_tools_and_resources_allow_none,
 }
 
 async fn an_older_program_refuses_a_schema_that_it_cannot_work_with(hub: Hub) {
@@ -91,7 +91,7 @@ async fn many_replicas_start_at_once_on_a_new_database(hub: Hub) {
     hub.namespace("acme").await;
 }
 
-async fn upstreams_from_before_there_were_tools_allow_none(hub: Hub) {
+async fn upstreams_from_before_there_were_tools_and_resources_allow_none(hub: Hub) {
     let label = "docs".parse().unwrap();
     let source = UpstreamSource::mcp("https://docs.example/mcp");
     let upstream = Upstream::new("docs".parse().unwrap(), source, UpstreamMode::Pin).unwrap();
@@ -99,17 +99,24 @@ async fn upstreams_from_before_there_were_tools_allow_none(hub: Hub) {
     // The schema as a program without tools left it.
     hub.raw(
         "ALTER TABLE upstreams DROP COLUMN tools;
+         ALTER TABLE upstreams DROP COLUMN resources;
          UPDATE schema_version SET version = 2, readable_from = 2",
     )
     .await;
     let store = HubStore::open(hub.options.clone()).await.unwrap();
     assert_eq!(store.upstream(&hub.admin, &label).await.unwrap().upstream, upstream);
     let tools = ToolPatterns::parse(["read_*", "search"]).unwrap();
-    let change = UpstreamChange { tools: Some(tools.clone()), ..UpstreamChange::default() };
+    let resources = ResourcePatterns::parse(["file:///docs/**"]).unwrap();
+    let change = UpstreamChange {
+        tools: Some(tools.clone()),
+        resources: Some(resources.clone()),
+        ..UpstreamChange::default()
+    };
     store.change_upstream(&hub.admin, &label, change).await.unwrap();
     // What is not named stays.
     let change = UpstreamChange { mode: Some(UpstreamMode::Pin), ..UpstreamChange::default() };
     store.change_upstream(&hub.admin, &label, change).await.unwrap();
-    assert_eq!(store.upstream(&hub.admin, &label).await.unwrap().upstream.tools, tools);
+    let kept = store.upstream(&hub.admin, &label).await.unwrap().upstream;
+    assert_eq!((kept.tools, kept.resources), (tools, resources));
     store.close().await;
 }

@@ -13,7 +13,7 @@ pub use self::{
     offers::{OfferChange, OfferState, UpstreamSkill, UpstreamSkillId},
     rules::{ContentFacts, ReviewRules, RuleOutcome},
     source::UpstreamSource,
-    tools::ToolPatterns,
+    tools::{ResourcePatterns, ToolPatterns},
 };
 use crate::{name::NamespaceName, refusal::Refusal};
 
@@ -39,6 +39,9 @@ pub struct Upstream {
     /// Which of its tools and prompts clients may use, besides tools that approved skills name.
     #[serde(default)]
     pub tools: ToolPatterns,
+    /// Which of its resources that belong to no skill clients may read.
+    #[serde(default)]
+    pub resources: ResourcePatterns,
 }
 
 /// Labels that stand for the folders of a host's own machine.
@@ -57,8 +60,8 @@ impl Upstream {
         }
         source.check()?;
         let (limits, rules) = (UpstreamLimits::default(), ReviewRules::default());
-        let tools = ToolPatterns::default();
-        Ok(Self { label, source, mode, limits, rules, tools })
+        let (tools, resources) = (ToolPatterns::default(), ResourcePatterns::default());
+        Ok(Self { label, source, mode, limits, rules, tools, resources })
     }
 
     /// Sets the most that it may cost; refuses limits that allow nothing or anything.
@@ -79,6 +82,13 @@ impl Upstream {
     #[must_use]
     pub fn with_tools(mut self, tools: ToolPatterns) -> Self {
         self.tools = tools;
+        self
+    }
+
+    /// Sets which of its resources that belong to no skill clients may read.
+    #[must_use]
+    pub fn with_resources(mut self, resources: ResourcePatterns) -> Self {
+        self.resources = resources;
         self
     }
 

@@ -59,6 +59,56 @@ impl From<ToolPatterns> for Vec<String> {
     }
 }
 
+/// Which resources of an upstream that belong to no skill clients may read, as patterns of the upstream's own
+/// URIs such as `file:///docs/**`.
+///
+/// `*` matches any part of a segment, `**` any segments, `?` one character. Without a pattern there is none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+pub struct ResourcePatterns(Vec<String>);
+
+impl ResourcePatterns {
+    /// Takes patterns; refuses too many of them, and those that match no URI.
+    pub fn parse<S: Into<String>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, Refusal> {
+        let patterns: Vec<String> = patterns.into_iter().map(Into::into).collect();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:*?+%#=&@~$!,;()".contains(c);
+        let bad = |pattern: &&String| {
+            pattern.is_empty() || pattern.len() > MAX_BYTES || !pattern.chars().all(plain)
+        };
+        if patterns.len() > MAX_PATTERNS || patterns.iter().any(|pattern| bad(&pattern)) {
+            let reason = format!(
+                "at most {MAX_PATTERNS} patterns name resources, each of up to {MAX_BYTES} characters of a URI, `*` and `?`"
+            );
+            return Err(Refusal::BadUpstream(reason));
+        }
+        Ok(Self(patterns))
+    }
+
+    /// Tells whether no resource is named.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Iterates over the patterns.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl TryFrom<Vec<String>> for ResourcePatterns {
+    type Error = Refusal;
+
+    fn try_from(patterns: Vec<String>) -> Result<Self, Refusal> {
+        Self::parse(patterns)
+    }
+}
+
+impl From<ResourcePatterns> for Vec<String> {
+    fn from(patterns: ResourcePatterns) -> Self {
+        patterns.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,5 +121,16 @@ mod tests {
         }
         assert!(ToolPatterns::parse(vec!["x"; MAX_PATTERNS + 1]).is_err());
         assert!(serde_json::from_str::<ToolPatterns>(r#"["[a]"]"#).is_err());
+    }
+
+    #[test]
+    fn patterns_that_match_no_resource_are_refused() {
+        let good = ["file:///docs/**", "db://t?q=*", "urn:isbn:*", "**"];
+        assert!(ResourcePatterns::parse(good).is_ok());
+        for bad in ["", "a b", "[a]", "x://{id}", "a\\n", &"x".repeat(MAX_BYTES + 1)] {
+            assert!(ResourcePatterns::parse([bad]).is_err(), "{bad}");
+        }
+        assert!(ResourcePatterns::parse(vec!["x"; MAX_PATTERNS + 1]).is_err());
+        assert!(serde_json::from_str::<ResourcePatterns>(r#"["[a]"]"#).is_err());
     }
 }

@@ -75,6 +75,12 @@ pub(crate) struct HubUpstreamTerms {
     /// With `set`, these replace the patterns from before; `--tool ''` allows none.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) tool: Vec<String>,
+    /// Resources that clients may read besides skills, as URIs of the upstream such as `file:///docs/**`;
+    /// may be repeated.
+    ///
+    /// With `set`, these replace the patterns from before; `--resource ''` allows none.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) resource: Vec<String>,
     /// Say what would happen, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -1,6 +1,9 @@
 //! The configuration of a hub: `hub.toml` in its folder.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
 use skillwire_hub_server::{HubAccess, HubIdentity, RecordedReads};
@@ -10,8 +13,10 @@ use skillwire_server::http::AccessRules;
 use super::{
     environment::variable,
     hub_access::AccessTable,
+    hub_signers::HubSigners,
     hub_upstreams::{self, ConfiguredUpstream},
     operating::{OperatingSettings, OperatingWords},
+    signer_entry::SignerEntry,
 };
 use crate::{args::HttpAddress, failure::Failure, regular_file};
 
@@ -58,6 +63,10 @@ stale-limit = \"5m\"
 # label = \"docs\"
 # mode = \"pin\"
 # source = { kind = \"mcp\", url = \"https://docs.example/mcp\" }
+
+# Signers that reviewers and rules of upstreams see; files are named relative to this one.
+# [signers.docs-team]
+# key = \"docs-team.pub\"
 
 # Which reads of clients stand in the log: `all`, a share such as `1/100`, or `off`.
 [audit]
@@ -110,6 +119,9 @@ pub(crate) struct HubFile {
     pub(crate) url: Option<String>,
     #[serde(default)]
     access: AccessTable,
+    /// Signers whose signatures over content of upstreams are told.
+    #[serde(default)]
+    signers: BTreeMap<String, SignerEntry>,
     #[serde(default)]
     limits: LimitsTable,
     #[serde(default)]
@@ -302,6 +314,11 @@ impl HubFile {
     /// The upstreams that the file describes, each checked.
     pub(crate) fn upstreams(&self) -> Result<Vec<skillwire_hub::Upstream>, Failure> {
         hub_upstreams::resolve(&self.upstreams)
+    }
+
+    /// The signers whose signatures over content of upstreams are told.
+    pub(crate) fn signers(&self) -> Result<HubSigners, Failure> {
+        HubSigners::read(&self.folder, &self.signers)
     }
 
     /// The file of the policy, if there is one.

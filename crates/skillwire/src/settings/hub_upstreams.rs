@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use skillwire_hub::{
-    NamespaceName, ReviewRules, ToolPatterns, Upstream, UpstreamLimits, UpstreamMode,
-    UpstreamSource,
+    NamespaceName, ResourcePatterns, ReviewRules, ToolPatterns, Upstream, UpstreamLimits,
+    UpstreamMode, UpstreamSource,
 };
 
 use crate::failure::Failure;
@@ -24,6 +24,8 @@ pub(super) struct ConfiguredUpstream {
     rules: ReviewRules,
     #[serde(default)]
     tools: ToolPatterns,
+    #[serde(default)]
+    resources: ResourcePatterns,
 }
 
 /// Takes the upstreams out of a configuration before its variables are filled in: the hub keeps a header such
@@ -56,7 +58,8 @@ pub(super) fn resolve(tables: &[ConfiguredUpstream]) -> Result<Vec<Upstream>, Fa
             .map_err(|refusal| {
                 Failure::usage(format!("The upstream `{label}` cannot be used.")).because(refusal)
             })?;
-        upstreams.push(upstream.with_rules(table.rules).with_tools(table.tools.clone()));
+        let upstream = upstream.with_rules(table.rules).with_tools(table.tools.clone());
+        upstreams.push(upstream.with_resources(table.resources.clone()));
     }
     Ok(upstreams)
 }
@@ -74,6 +77,7 @@ mod tests {
         limits = { answer-ms = 500 }
         rules = { text-only = true }
         tools = ["read_*"]
+        resources = ["file:///docs/**"]
     "#;
 
     #[test]
@@ -86,6 +90,7 @@ mod tests {
         assert_eq!((upstreams[0].limits.answer_ms, upstreams[0].limits.pages), (500, 1_000));
         assert!(upstreams[0].rules.text_only);
         assert!(upstreams[0].tools.iter().eq(["read_*"]));
+        assert!(upstreams[0].resources.iter().eq(["file:///docs/**"]));
     }
 
     #[test]
@@ -97,6 +102,7 @@ mod tests {
             DOCS.replace("500", "0"),
             DOCS.replace("text-only", "text"),
             DOCS.replace("read_*", "[a]"),
+            DOCS.replace("file:///docs/**", "a b"),
             format!("{DOCS}\n{}", &DOCS[DOCS.find("[[").unwrap()..]),
         ] {
             let read = split(&bad).map_err(Failure::usage).and_then(|it| resolve(&it.1));

@@ -19,12 +19,16 @@ pub(crate) mod hub;
 #[cfg(feature = "hub")]
 pub(crate) mod hub_access;
 #[cfg(feature = "hub")]
+mod hub_signers;
+#[cfg(feature = "hub")]
 mod hub_upstreams;
 mod identity;
 mod named;
 pub(crate) mod operating;
 mod reading;
 mod serve;
+#[cfg(any(feature = "hub", all(feature = "host", feature = "sign")))]
+mod signer_entry;
 #[cfg(feature = "otel")]
 pub(crate) mod telemetry;
 #[cfg(all(feature = "host", feature = "sign"))]
@@ -46,6 +50,8 @@ pub(crate) use self::environment::signing_key_file;
 pub(crate) use self::environment::variable;
 #[cfg(feature = "execute")]
 pub(crate) use self::environment::{isolation_file, package_folder};
+#[cfg(feature = "hub")]
+pub(crate) use self::hub_signers::HubSigners;
 #[cfg(feature = "host")]
 pub(crate) use self::{
     environment::pager,

@@ -7,6 +7,7 @@ use skillwire_attest::{MAX_SIGNATURE_BYTES, SIGNATURE_FILES, SkillFiles, Trusted
 use skillwire_core::{ContentSet, SkillResource};
 use skillwire_trust::{Origin, SignatureRule, SignatureRules, SkillId, Voucher};
 
+use super::signer_entry::SignerEntry;
 use crate::{
     failure::Failure,
     output::counted,
@@ -27,16 +28,6 @@ struct TrustFile {
     signers: BTreeMap<String, SignerEntry>,
     #[serde(default)]
     rules: Vec<RuleEntry>,
-}
-
-/// A signer: a key, or a root with an identity. Files are named relative to `trust.toml`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SignerEntry {
-    key: Option<String>,
-    root: Option<String>,
-    identity: Option<String>,
-    issuer: Option<String>,
 }
 
 /// A rule about a server, a namespace or a skill.
@@ -125,7 +116,8 @@ pub(super) fn read(state: &Path) -> Result<Option<TrustRules>, Failure> {
     Ok(Some(TrustRules { signers, rules }))
 }
 
-fn signer(folder: &Path, entry: &SignerEntry) -> Result<TrustedSigner, Failure> {
+/// Reads a trusted signer; its files are named relative to a folder.
+pub(super) fn signer(folder: &Path, entry: &SignerEntry) -> Result<TrustedSigner, Failure> {
     let SignerEntry { key, root, identity, issuer } = entry;
     match (key, root) {
         (Some(key), None) if identity.is_none() && issuer.is_none() => {

@@ -141,7 +141,8 @@ fn put_pair(out: &mut Vec<u8>, pair: Option<(usize, usize)>) {
 }
 
 fn put_skill(out: &mut Vec<u8>, skill: &Skill) {
-    let Skill { uri, entry, content, listed: _ } = skill;
+    // Folders have no provenance beside their entry.
+    let Skill { uri, entry, content, listed: _, provenance: _ } = skill;
     // Only files of a directory come here; anything else cannot be read again and is not kept.
     let SkillContent::Files(tree) = content else { return out.push(2) };
     let store: &dyn Any = &*tree.store;
@@ -184,7 +185,7 @@ fn skill(reader: &mut ByteReader<'_>, root: &Arc<RootDir>, group: &Arc<str>) -> 
     let (root, group) = (Arc::clone(root), Arc::clone(group));
     let store = Arc::new(DirectoryFiles { root, group, inside, links: links.into() });
     let tree = FileTree { files: files.into(), empty_directories, store };
-    Some(Skill { uri, entry, content: SkillContent::Files(tree), listed: true })
+    Some(Skill { uri, entry, content: SkillContent::Files(tree), listed: true, provenance: None })
 }
 
 /// Reads the bytes of a digest.

@@ -7,14 +7,20 @@ use skillwire_host::{OriginAddress, Secret, ServerLabel};
 use skillwire_hub::UpstreamSource;
 use skillwire_hub_upstreams::{InvalidAddress, UpstreamOptions};
 
-use super::upstream_variables::UpstreamVariables;
+use super::{scanned::Inspection, upstream_variables::UpstreamVariables};
 use crate::{
-    commands::install::repository, exit::Exit, failure::Failure, session::client_options,
-    settings::address,
+    commands::install::repository,
+    exit::Exit,
+    failure::Failure,
+    session::client_options,
+    settings::{HubSigners, address},
 };
 
 /// Says how upstreams are followed.
-pub(super) fn options(variables: Arc<UpstreamVariables>) -> Result<UpstreamOptions, Failure> {
+pub(super) fn options(
+    variables: Arc<UpstreamVariables>,
+    signers: HubSigners,
+) -> Result<UpstreamOptions, Failure> {
     let reached = move |label: &ServerLabel, source: &UpstreamSource| {
         variables.require(label, source)?;
         reached(label, source)
@@ -22,9 +28,8 @@ pub(super) fn options(variables: Arc<UpstreamVariables>) -> Result<UpstreamOptio
     let options = UpstreamOptions::new(Arc::new(reached))
         .map_err(|error| Failure::caused(Exit::Internal, error))?
         .client(client_options())
-        .git(repository::git_options());
-    #[cfg(feature = "scan")]
-    let options = options.inspector(Arc::new(super::scanned::ScannedContent));
+        .git(repository::git_options())
+        .inspector(Arc::new(Inspection { signers }));
     Ok(options)
 }
 

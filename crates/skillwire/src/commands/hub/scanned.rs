@@ -1,10 +1,13 @@
-//! Scans skills before they are published.
+//! Scans skills before they are published, and looks at those of upstreams for their review.
+
+use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use serde_json::Value;
 use skillwire_core::RelPath;
+use skillwire_hub_upstreams::{ContentFinding, InspectContent};
 
-use crate::{args::PublishArgs, failure::Failure};
+use crate::{args::PublishArgs, failure::Failure, settings::HubSigners};
 
 /// Scans the skill of a folder and shows what was found. Refuses one with a finding at `high` or
 /// above, unless the user wants to publish it all the same. Returns the findings for `--json`.
@@ -65,22 +68,32 @@ pub(super) fn alarm(_: &[(RelPath, Bytes)]) -> Option<String> {
     None
 }
 
-/// Scans content of upstreams that is fetched for its review.
-#[cfg(feature = "scan")]
+/// Looks at content of upstreams that is fetched for its review.
 #[derive(Debug)]
-pub(super) struct ScannedContent;
+pub(super) struct Inspection {
+    /// The signers that the operator trusts, by the operator's names.
+    pub(super) signers: HubSigners,
+}
 
-#[cfg(feature = "scan")]
-impl skillwire_hub_upstreams::InspectContent for ScannedContent {
-    fn inspect(&self, files: &[(RelPath, Bytes)]) -> Vec<skillwire_hub_upstreams::ContentFinding> {
+impl InspectContent for Inspection {
+    #[cfg(feature = "scan")]
+    fn inspect(&self, files: &[(RelPath, Bytes)]) -> Option<Vec<ContentFinding>> {
         let report = skillwire_scan::scan(&scannable(files), skillwire_scan::RuleSet::built_in());
         let mut found: Vec<_> = report.findings.iter().collect();
         found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-        let finding =
-            |found: &skillwire_scan::ScanFinding| skillwire_hub_upstreams::ContentFinding {
-                code: found.rule.clone(),
-                severity: found.severity.to_string(),
-            };
-        found.into_iter().map(finding).collect()
+        let finding = |found: &skillwire_scan::ScanFinding| ContentFinding {
+            code: found.rule.clone(),
+            severity: found.severity.to_string(),
+        };
+        Some(found.into_iter().map(finding).collect())
+    }
+
+    #[cfg(not(feature = "scan"))]
+    fn inspect(&self, _: &[(RelPath, Bytes)]) -> Option<Vec<ContentFinding>> {
+        None
+    }
+
+    fn signers(&self, files: &[(RelPath, Bytes)]) -> BTreeSet<String> {
+        self.signers.of(files)
     }
 }

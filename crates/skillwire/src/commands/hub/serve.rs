@@ -63,7 +63,7 @@ async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
     let options = options(file, &reloaded.operating)?
         .access(reloaded.access.clone())
         .signer(reloaded.signer.clone())
-        .upstreams(following::options(Arc::clone(&reloaded.variables))?)
+        .upstreams(following::options(Arc::clone(&reloaded.variables), file.signers()?)?)
         .url(file.url.clone());
     let started = skillwire_hub_server::start(store.clone(), file.identity(), options);
     let (service, following) = tokio::select! {

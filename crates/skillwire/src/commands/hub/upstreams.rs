@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, io::Write as _};
 
 use http::Method;
 use serde_json::{Map, Value};
-use skillwire_hub::{ToolPatterns, UpstreamSource};
+use skillwire_hub::{ResourcePatterns, ToolPatterns, UpstreamSource};
 use skillwire_hub_server::api::{NewUpstream, UpstreamChanged, UpstreamInfo, UpstreamSettings};
 
 use super::{
@@ -37,6 +37,7 @@ pub(super) fn add(args: &HubUpstreamAddArgs) -> Outcome {
         limits: whole(limits(&args.terms)?, "--limit")?,
         rules: whole(rules(&args.terms)?, "--rule")?,
         tools: tools(&args.terms)?.unwrap_or_default(),
+        resources: resources(&args.terms)?.unwrap_or_default(),
         dry_run: args.terms.dry_run,
     };
     with_hub(&args.target, async |hub| {
@@ -52,6 +53,7 @@ pub(super) fn set(args: &HubUpstreamSetArgs) -> Outcome {
         limits: limits(&args.terms)?,
         rules: rules(&args.terms)?,
         tools: tools(&args.terms)?,
+        resources: resources(&args.terms)?,
         leave_pin: args.leave_pin,
         dry_run: args.terms.dry_run,
     };
@@ -126,6 +128,10 @@ pub(super) fn list(args: &HubUpstreamListArgs) -> Outcome {
             if !upstream.tools.is_empty() {
                 let tools = upstream.tools.iter().collect::<Vec<_>>().join(", ");
                 writeln!(out, "  {FAINT}tools: {}{FAINT:#}", printable(&tools))?;
+            }
+            if !upstream.resources.is_empty() {
+                let resources = upstream.resources.iter().collect::<Vec<_>>().join(", ");
+                writeln!(out, "  {FAINT}resources: {}{FAINT:#}", printable(&resources))?;
             }
         }
         if upstreams.is_empty() {
@@ -230,6 +236,20 @@ fn tools(terms: &HubUpstreamTerms) -> Result<Option<ToolPatterns>, Failure> {
         Failure::usage("A value of `--tool` cannot be used.")
             .because(refusal)
             .hint("Write it like `--tool 'read_*'`.")
+    })?;
+    Ok(Some(patterns))
+}
+
+/// The resources that were named; `None` without the option. An empty text stands for none at all.
+fn resources(terms: &HubUpstreamTerms) -> Result<Option<ResourcePatterns>, Failure> {
+    if terms.resource.is_empty() {
+        return Ok(None);
+    }
+    let patterns = terms.resource.iter().filter(|pattern| !pattern.is_empty()).cloned();
+    let patterns = ResourcePatterns::parse(patterns).map_err(|refusal| {
+        Failure::usage("A value of `--resource` cannot be used.")
+            .because(refusal)
+            .hint("Write it like `--resource 'file:///docs/**'`.")
     })?;
     Ok(Some(patterns))
 }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 /// The members of an object in their order, each value as it was written.
 #[derive(Debug)]
-pub(crate) struct RawObject<'a>(pub(crate) Vec<(String, &'a RawValue)>);
+pub struct RawObject<'a>(pub Vec<(String, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -40,20 +40,28 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
 }
 
 /// Reads the members of an object; none if the text is no object or repeats a member.
-pub(crate) fn object(text: &str) -> Option<RawObject<'_>> {
+pub fn object(text: &str) -> Option<RawObject<'_>> {
     serde_json::from_str(text).ok()
 }
 
 /// An object that is being written.
-pub(crate) struct ObjectText(String);
+#[derive(Debug)]
+pub struct ObjectText(String);
+
+impl Default for ObjectText {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl ObjectText {
-    pub(crate) fn new() -> Self {
+    /// Begins an object.
+    pub fn new() -> Self {
         Self("{".to_owned())
     }
 
     /// Adds a member whose value is JSON.
-    pub(crate) fn member(&mut self, name: &str, json: &str) {
+    pub fn member(&mut self, name: &str, json: &str) {
         if self.0.len() > 1 {
             self.0.push(',');
         }
@@ -62,20 +70,21 @@ impl ObjectText {
         self.0.push_str(json);
     }
 
-    pub(crate) fn finish(mut self) -> String {
+    /// Ends the object and returns its text.
+    pub fn finish(mut self) -> String {
         self.0.push('}');
         self.0
     }
 }
 
 /// Writes a text as a JSON string.
-pub(crate) fn string(text: &str) -> String {
+pub fn string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
 /// Writes a value as it was written, without the white space around its parts. A message on a pipe
 /// is one line, so a line break inside a value would cut it in two.
-pub(crate) fn compact(raw: &RawValue) -> String {
+pub fn compact(raw: &RawValue) -> String {
     let mut compact = String::with_capacity(raw.get().len());
     let (mut quoted, mut escaped) = (false, false);
     for c in raw.get().chars() {

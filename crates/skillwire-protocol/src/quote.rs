@@ -6,7 +6,7 @@ const BLOCK: usize = 16;
 /// Appends a string as JSON, in the form that `serde_json` writes.
 ///
 /// Whole files are written with this, so bytes that need no escape are copied in runs.
-pub(crate) fn quote(out: &mut Vec<u8>, text: &str) {
+pub fn quote(out: &mut Vec<u8>, text: &str) {
     out.reserve(text.len() + 2);
     out.push(b'"');
     let mut rest = text.as_bytes();
@@ -21,7 +21,7 @@ pub(crate) fn quote(out: &mut Vec<u8>, text: &str) {
 }
 
 /// Returns the number of bytes that [`quote`] appends.
-pub(crate) fn quoted_length(text: &str) -> usize {
+pub fn quoted_length(text: &str) -> usize {
     let extra = |byte: u8| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
         0..0x20 => 5,

@@ -102,7 +102,7 @@ impl ServerIdentity {
     }
 
     /// Returns the members that every result of the modern era repeats.
-    pub(crate) fn short(&self) -> Value {
+    pub fn short(&self) -> Value {
         json!({ "name": self.name, "version": self.version })
     }
 
@@ -110,7 +110,7 @@ impl ServerIdentity {
     ///
     /// Only these have the icon and the texts: an icon may be an image of many kilobytes, and other
     /// results are sent often.
-    pub(crate) fn full(&self) -> Value {
+    pub fn full(&self) -> Value {
         let mut info = self.short();
         let texts = [
             ("title", &self.title),

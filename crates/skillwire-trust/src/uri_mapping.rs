@@ -1,7 +1,8 @@
 //! Maps the URIs of an origin to URIs that name the origin, and back.
 
 use skillwire_core::{ResourceUri, Scheme, SkillUri};
-use skillwire_trust::Origin;
+
+use crate::origin::Origin;
 
 /// Begins the segment that names the scheme of a URI whose scheme is not the ordinary one.
 const SCHEME_MARK: char = '+';
