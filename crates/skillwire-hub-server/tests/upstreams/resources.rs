@@ -185,6 +185,10 @@ async fn callers_who_see_no_skill_of_an_upstream_see_none_of_its_resources_gw_16
     // A subscription that was open when a role is taken away says nothing while it is gone.
     hub.lets_read("docs", "carl").await;
     let of_carl = hub.token("carl").await;
+    let start = Instant::now();
+    while hub.listed(Some(&of_carl), "/mcp").await.is_empty() {
+        assert!(start.elapsed().as_secs() < 20, "another reader never sees them");
+    }
     let both = json!({"resourceSubscriptions": [PREFIXED, OTHER]});
     let (mut ana, honoured) = hub.listen(Some(&of_ana), "/mcp", both.clone()).await;
     assert_eq!(honoured["resourceSubscriptions"], json!([PREFIXED, OTHER]));
