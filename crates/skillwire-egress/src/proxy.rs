@@ -161,11 +161,12 @@ impl ProxyState {
 fn refuse(client: &TcpStream, status: &str, why: &str) {
     let mut client = client;
     let length = why.len();
-    let _ = write!(
-        client,
+    // In one piece: many clients take the first piece they receive for the whole status line.
+    let answer = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\n\
          Content-Length: {length}\r\nConnection: close\r\n\r\n{why}"
     );
+    let _ = client.write_all(answer.as_bytes());
 }
 
 fn serve_connection(client: &TcpStream, connection: u64, state: &ProxyState) -> io::Result<()> {

@@ -166,8 +166,9 @@ impl Skill {
         let frontmatter = if needs_frontmatter { self.frontmatter() } else { Map::new() };
         let annotations = annotations(&frontmatter);
         let mut meta = if with_frontmatter { extra_members(&frontmatter) } else { Map::new() };
-        let provenance = self.provenance.as_ref().and_then(|text| serde_json::from_str(text).ok());
-        meta.extend(provenance.unwrap_or_else(Map::new));
+        let provenance = self.provenance.as_ref();
+        let provenance = provenance.and_then(|text| serde_json::from_str::<Map<_, _>>(text).ok());
+        meta.extend(provenance.unwrap_or_default());
         to_json(&AnnotatedResource { resource, annotations, meta })
     }
 

@@ -63,7 +63,9 @@ impl Call<'_> {
                 Some(error) if error.code == ErrorCode::InvalidParams => not_found.into(),
                 _ => interrupt,
             });
-            finish(&style, read, resource_result)
+            finish(&style, read, |result, reply: ResourceReply| {
+                result.passed_on_read(&reply.verbatim);
+            })
         })))
     }
 
@@ -230,8 +232,4 @@ fn prompt_result(result: &mut ResultText, reply: PromptReply) {
     }
     result.json("messages", &Value::Array(reply.messages).to_string());
     result.server_info();
-}
-
-fn resource_result(result: &mut ResultText, reply: ResourceReply) {
-    result.passed_on_read(&reply.verbatim);
 }

@@ -161,7 +161,7 @@ impl FlowKinds {
     }
 
     /// The kind of parameters from which a sink is asked about.
-    fn from_parameters(&self, pairs: &[FlowPair], to: usize) -> Option<usize> {
+    fn parameters_of_sink(&self, pairs: &[FlowPair], to: usize) -> Option<usize> {
         let mut from = pairs.iter().filter(|pair| pair.to == to).map(|pair| pair.from);
         from.find(|from| self.kinds[*from].parameters)
     }

@@ -86,7 +86,7 @@ fn sinks_of_functions<'a>(
     let functions = &parsed.facts.functions;
     let mut sinks: BTreeMap<usize, Vec<ParameterSink<'a>>> = BTreeMap::new();
     for (to, place) in &parsed.sinks {
-        let Some(from) = kinds.from_parameters(pairs, *to) else { continue };
+        let Some(from) = kinds.parameters_of_sink(pairs, *to) else { continue };
         let around = functions.iter().enumerate();
         let around = around.filter(|(_, function)| function.body.contains(&place.start));
         if let Some((index, _)) = around.min_by_key(|(_, function)| function.body.len()) {

@@ -121,7 +121,7 @@ pub(crate) fn follow(
     };
     let travels = pairs.iter().any(|pair| has(&sources, pair.from) && has(&sinks, pair.to));
     let takes_parameters = |sinks: &[(usize, Range<usize>)]| {
-        sinks.iter().any(|(to, _)| kinds.from_parameters(pairs, *to).is_some())
+        sinks.iter().any(|(to, _)| kinds.parameters_of_sink(pairs, *to).is_some())
     };
     if !travels && !sinks.iter().any(|sinks| takes_parameters(sinks)) {
         return Vec::new();

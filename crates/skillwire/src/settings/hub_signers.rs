@@ -80,7 +80,8 @@ impl HubSigners {
     }
 }
 
-#[cfg(all(test, feature = "sign"))]
+#[cfg(test)]
+#[cfg(feature = "sign")]
 mod tests {
     use std::collections::BTreeMap;
 

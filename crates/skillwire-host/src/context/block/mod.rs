@@ -268,7 +268,9 @@ fn lines(files: &[(&str, Option<u64>)]) -> String {
             lines.extend(size.map(|size| format!(" ({size} bytes)")));
         } else if let Some(directory) = group.first().and_then(|file| shares_line(*file)) {
             lines.extend(["\n- ", directory, "/:"]);
-            group.iter().for_each(|(path, _)| lines.extend([" ", &path[directory.len() + 1..]]));
+            for (path, _) in group {
+                lines.extend([" ", &path[directory.len() + 1..]]);
+            }
         }
     }
     lines
