@@ -4,8 +4,9 @@
     python3 tools/peers/conformance.py target/release/skillwire examples/skills
     python3 tools/peers/conformance.py --server target/debug/examples/weather 127.0.0.1:0
 
-With `--upstream`, a server is asked that passes on another one over the folder, and with `--hub` a hub that
-the skills were published to; the counts are the same. The second form is for a server of one's own, which must write `listening on URL` to standard error
+With `--upstream`, a server is asked that passes on another one over the folder, with `--hub` a hub that
+the skills were published to, and with `--behind-hub` a hub that passes such a server on, at `/mcp/u/LABEL` and at
+`/mcp`; the counts are the same. The second form is for a server of one's own, which must write `listening on URL` to standard error
 and has pages of 100. The suite ends with code 0 even when it tested nothing, so what counts here is its list of checks:
 the skills scenarios must pass an exact number of them, every other scenario at least one, and
 none may fail or warn.
@@ -21,7 +22,19 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from peers import Broken, Hub, Server, Tally, pass_on, run_process, scratch, serve, tool
+from peers import (
+    Broken,
+    Hub,
+    Server,
+    Tally,
+    mounts,
+    pass_on,
+    run_process,
+    scratch,
+    serve,
+    tool,
+    wait_for_skills,
+)
 from token_proxy import TokenProxy
 
 PAGE_SIZES = [100, 2]
@@ -172,6 +185,7 @@ def main() -> int:
     parser.add_argument("--dynamic", action="store_true", help="all skills are generated")
     parser.add_argument("--upstream", action="store_true", help="through one server more")
     parser.add_argument("--hub", action="store_true", help="through a hub that the skills are published to")
+    parser.add_argument("--behind-hub", action="store_true", help="through both addresses of an upstream of a hub")
     parser.add_argument("--server", nargs=argparse.REMAINDER, help="a server's command line")
     arguments = parser.parse_args()
     if bool(arguments.server) == bool(arguments.skills):
@@ -188,6 +202,17 @@ def main() -> int:
                     command = [*pass_on(binary, skills, home), "--http", "127.0.0.1:0"]
                     variables = {"SKILLWIRE_HOME": home}
                     check("passed on", command, PAGE_SIZES[0], False, tally, variables)
+                return tally.close()
+            if arguments.behind_hub:
+                with scratch() as home:
+                    hub = Hub(binary, home)
+                    hub.put_behind(skills)
+                    with hub as url:
+                        for title, mount in mounts(url):
+                            # The suite cannot send a token.
+                            with TokenProxy(mount, hub.reader) as proxied:
+                                wait_for_skills(proxied)
+                                check_at(title, proxied, PAGE_SIZES[0], False, tally, has_tools=True)
                 return tally.close()
             if arguments.hub:
                 with scratch() as home:

@@ -6,7 +6,8 @@
 Over HTTP and stdio, in both protocol eras, the Inspector must verify exactly the skills and files
 that `skillwire manifest` names, with the digests it names. With `--upstream`, a server is asked that
 passes on another one over the folder: the digests are the same, and the URIs say where they are from. With
-`--hub`, the skills are published to a hub first, and read from it.
+`--hub`, the skills are published to a hub first, and read from it; with `--behind-hub`, they are read through both addresses
+of an upstream of a hub.
 """
 
 from __future__ import annotations
@@ -17,7 +18,19 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from peers import UPSTREAM, Broken, Hub, Server, Tally, pass_on, run_process, scratch, tool
+from peers import (
+    UPSTREAM,
+    Broken,
+    Hub,
+    Server,
+    Tally,
+    mounts,
+    pass_on,
+    run_process,
+    scratch,
+    tool,
+    wait_for_skills,
+)
 from token_proxy import TokenProxy
 
 ERAS = ["modern", "legacy"]
@@ -101,7 +114,11 @@ def passed_on(promised: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
 
 
 def verify(
-    target: list[str], transport: str, promised: dict[str, dict[str, str]], tally: Tally
+    target: list[str],
+    transport: str,
+    promised: dict[str, dict[str, str]],
+    tally: Tally,
+    title: str = "",
 ) -> None:
     """Has everything read that a server promises, in both eras."""
     inspector = tool("@modelcontextprotocol/inspector/clients/launcher/build/index.js")
@@ -110,7 +127,7 @@ def verify(
             result = judge(inspect(inspector, target, transport, era), promised)
         except Broken as reason:
             result = 0, [str(reason)], ""
-        tally.add(f"{transport}, {era}", *result)
+        tally.add(f"{title}{transport}, {era}", *result)
 
 
 def published(promised: dict[str, dict[str, str]], taken: set[str]) -> dict[str, dict[str, str]]:
@@ -123,6 +140,20 @@ def published(promised: dict[str, dict[str, str]], taken: set[str]) -> dict[str,
             down = lambda file, root=root, name=name: file.replace(root, f"skill://{Hub.namespace}/{name}", 1)
             found[down(uri)] = {down(file): digest for file, digest in files.items()}
     return found
+
+
+def behind_hub(binary: Path, skills: Path, tally: Tally) -> None:
+    """Has everything read at both addresses of an upstream of a hub: untouched at one, prefixed at the other."""
+    promised = manifest(binary, skills)
+    with scratch() as home:
+        hub = Hub(binary, home)
+        hub.put_behind(skills)
+        with hub as url:
+            for (title, mount), expected in zip(mounts(url), [promised, passed_on(promised)]):
+                # The Inspector's command line cannot send a token.
+                with TokenProxy(mount, hub.reader) as proxied:
+                    wait_for_skills(proxied)
+                    verify([proxied], "http", expected, tally, f"{title}, ")
 
 
 def check(binary: Path, skills: Path, tally: Tally, upstream: bool, through_hub: bool) -> None:
@@ -152,11 +183,15 @@ def main() -> int:
     parser.add_argument("skills", type=Path, help="the folder of skills to serve")
     parser.add_argument("--upstream", action="store_true", help="through one server more")
     parser.add_argument("--hub", action="store_true", help="through a hub that the skills are published to")
+    parser.add_argument("--behind-hub", action="store_true", help="through both addresses of an upstream of a hub")
     arguments = parser.parse_args()
 
     tally = Tally("inspector")
     try:
         binary, skills = arguments.skillwire.resolve(), arguments.skills.resolve()
+        if arguments.behind_hub:
+            behind_hub(binary, skills, tally)
+            return tally.close()
         check(binary, skills, tally, arguments.upstream, arguments.hub)
     except (Broken, OSError) as reason:
         tally.add("inspector", 0, [str(reason)])

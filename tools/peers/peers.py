@@ -16,6 +16,8 @@ import subprocess
 import tempfile
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections import deque
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -245,12 +247,51 @@ class Hub:
         told = json.loads(self.run(*arguments, "--hub", str(self.folder), codes=(0, 1, 3, 8)))
         return {one["version"]["skill"].partition("/")[2] for one in told if one.get("version")}
 
+    def put_behind(self, skills: Path) -> None:
+        """Puts a server over a folder behind the hub, with the label `UPSTREAM`, for `reader` to read."""
+        other = [self.binary, "serve", "--no-index", str(skills)]
+        to = ["--hub", str(self.folder)]
+        self.run("hub", "upstream", "add", UPSTREAM, "--mode", "passthrough", *to, "--", *other)
+        self.run("hub", "namespace", "grant", UPSTREAM, "reader", "reader", *to)
+
     def __enter__(self) -> str:
         self.server = Server([self.binary, "hub", "serve", str(self.folder), "--listen", "127.0.0.1:0"])
         return self.server.__enter__()
 
     def __exit__(self, *given: object) -> None:
         self.server.__exit__(*given)
+
+
+def mounts(url: str) -> list[tuple[str, str]]:
+    """The address of the upstream behind a hub and that of the whole hub, each with a title."""
+    return [("an upstream of a hub", f"{url}/u/{UPSTREAM}"), ("a hub with an upstream", url)]
+
+
+def wait_for_skills(url: str) -> None:
+    """Waits until a server that takes requests without a token lists a skill."""
+    key = "io.modelcontextprotocol/"
+    meta = {f"{key}protocolVersion": "2026-07-28", f"{key}clientInfo": {"name": "peers", "version": "1"}}
+    meta |= {f"{key}clientCapabilities": {}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {"_meta": meta}}
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "skills/list",
+    }
+    end = time.monotonic() + READY_SECONDS
+    while True:
+        request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                if json.load(answer)["result"]["skills"]:
+                    return
+        except urllib.error.HTTPError as refused:
+            if refused.code != 404:
+                raise Broken(f"{url} answers with HTTP status {refused.code}") from refused
+        if time.monotonic() > end:
+            raise Broken(f"{url} lists no skill within {READY_SECONDS} s")
+        time.sleep(0.1)
 
 
 class Tally:

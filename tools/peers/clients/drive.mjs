@@ -37,6 +37,9 @@ function transport() {
 
 const operations = {
     tools: async () => (await client.listTools()).tools.map(tool => tool.name),
+    resources: async () => (await client.listResources()).resources.map(resource => resource.uri),
+    templates: async () =>
+        (await client.listResourceTemplates()).resourceTemplates.map(template => template.uriTemplate),
     prompts: async () => (await client.listPrompts()).prompts.map(prompt => prompt.name),
     prompt: ({ name }) => client.getPrompt({ name }),
     call: ({ tool, arguments: given }) => client.callTool({ name: tool, arguments: given }),

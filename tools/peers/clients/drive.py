@@ -42,6 +42,11 @@ async def perform(client: Client, command: dict[str, Any]) -> Any:
     match command["op"]:
         case "tools":
             return [tool.name for tool in (await client.list_tools()).tools]
+        case "resources":
+            return [str(resource.uri) for resource in (await client.list_resources()).resources]
+        case "templates":
+            listed = await client.list_resource_templates()
+            return [template.uri_template for template in listed.resource_templates]
         case "prompts":
             return [prompt.name for prompt in (await client.list_prompts()).prompts]
         case "prompt":
