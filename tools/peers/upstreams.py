@@ -3,11 +3,10 @@
 
     python3 tools/peers/upstreams.py target/debug/skillwire
 
-The servers are npm `@modelcontextprotocol/server`, npm `@olaservo/ext-skills` and PyPI `fastmcp`. In each mode the
-server ends, comes back with a changed file, an added file and other frontmatter, and without a skill; after each, the hub
-must show, hide or keep back at both addresses what its mode says. Then tools and resources of a server of npm
-`@modelcontextprotocol/server` and of one of PyPI `fastmcp` are used through both addresses by both official clients in
-both eras.
+The servers are npm `@modelcontextprotocol/server`, npm `@olaservo/ext-skills` and PyPI `fastmcp`. They end, come back with a
+changed file, an added file, other frontmatter, one skill more and one less, change their files while they run, and fall
+silent. Each time the hub must list, answer, hide or keep back at both addresses what the mode says. Then both official
+clients use tools and resources of two of the servers in both eras, at both addresses, and of the server itself.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ LIMITS = ["--limit", "answer-ms=2000", "--limit", "pause-ms=500"]
 
 
 class Behind(Hub):
-    """A hub with one upstream, which looks at it often."""
+    """A hub with upstreams, asked as the reader."""
 
     url = ""
 
@@ -142,14 +141,18 @@ BORN = "born"
 WAITING = {"changed", "grown", "described", "refused", BORN}
 
 
+def unread(name: str, word: str) -> str:
+    """The text of a file that differs from every file that is read: a hub may have the same bytes from then."""
+    return f"{word}, {name}\n"
+
+
 def write(folder: Path, name: str, word: str, description: str = OLD) -> None:
     skill = folder / name
     (skill / "references").mkdir(parents=True, exist_ok=True)
     body = f"Read `{READ}` and `{UNREAD}`."
     (skill / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {description}\n---\n\n{body}\n")
     (skill / READ).write_text(f"{word}\n")
-    # Other bytes than those that were read, since a hub may have these from then.
-    (skill / UNREAD).write_text(f"{word}, unread\n")
+    (skill / UNREAD).write_text(unread(name, word))
 
 
 def fulfil(folder: Path) -> None:
@@ -221,10 +224,12 @@ class Combination:
 
     def __init__(self, hub: Behind, peer: Peer, short: str, mode: str) -> None:
         self.hub = hub
+        self.peer = peer
         self.title = f"{peer.name}, {mode}"
         self.label = f"{short}-{mode}"
         self.mode = mode
         self.is_reviewed = mode in {"admit", "pin"}
+        self.address = ""
         self.passed = 0
         self.problem: str | None = None
 
@@ -301,8 +306,6 @@ class Combination:
                 digest = f"sha256:{hashlib.sha256(told.encode()).hexdigest()}"
                 if (uri, digest) not in {(one["uri"], one["digest"]) for one in before + after}:
                     raise Broken(f"{what}: {uri} at {mount} was answered with {told!r}")
-            elif told == NOT_FOUND:
-                raise Broken(f"{what}: {uri} at {mount} is listed and was said to be unknown")
             self.passed += 1
 
 def unchanged(it: Combination) -> None:
@@ -321,7 +324,7 @@ def gone(it: Combination) -> None:
     it.lists(set(FATES), "the server is gone")
     if it.is_reviewed:
         for name in FATES:
-            it.reads(name, UNREAD, "one, unread\n", "the server is gone")
+            it.reads(name, UNREAD, unread(name, "one"), "the server is gone")
     else:
         it.is_unreachable("same", UNREAD, "the server is gone")
 
@@ -331,7 +334,7 @@ def back(it: Combination) -> None:
     now = {*FATES, BORN} - {"removed"}
     it.lists({"admit": {"same"}, "pin": set(FATES)}.get(it.mode, now), "back")
     it.reads("same", READ, "one\n", "unchanged, back")
-    it.reads("same", UNREAD, "one, unread\n", "unchanged, back")
+    it.reads("same", UNREAD, unread("same", "one"), "unchanged, back")
     it.reads_as("changed", READ, "one\n", "two\n", "a changed file")
     it.reads_as("grown", ADDED, NOT_FOUND, "added\n", "an added file")
     it.reads_as("grown", READ, "one\n", "one\n", "beside an added file")
@@ -364,17 +367,22 @@ def recorded(it: Combination) -> None:
 
 
 def changed_in_place(it: Combination) -> None:
-    """The files of the server change while it runs, and it says nothing."""
+    """The files of the server change while it runs, and it says nothing. What it then answers is its own affair."""
     if it.is_reviewed:
-        it.reads(BORN, UNREAD, "one, unread\n", "changed in place")
+        it.reads(BORN, UNREAD, unread(BORN, "one"), "changed in place")
+        return
+    it.is_honest(BORN, UNREAD, "changed in place")
+    told = it.hub.read(it.address, f"skill://{BORN}/{UNREAD}")
+    if isinstance(told, str):
+        it.reads(BORN, UNREAD, told, "changed in place")
     else:
-        it.is_honest(BORN, UNREAD, "changed in place")
+        it.is_unreachable(BORN, UNREAD, "changed in place")
 
 
 def silent(it: Combination) -> None:
     """The server takes requests and never answers."""
     if it.is_reviewed:
-        it.reads("changed", UNREAD, "two, unread\n", "the server is silent")
+        it.reads("changed", UNREAD, unread("changed", "two"), "the server is silent")
     else:
         it.is_unreachable("changed", UNREAD, "the server is silent")
 
@@ -392,12 +400,17 @@ def scenarios(binary: Path, tally: Tally) -> None:
             for name in FATES:
                 write(folder, name, "one")
             sites.append((peer, folder, doors.enter_context(Door())))
-        combinations = [Combination(hub, peer, short, mode) for short, peer in zip(SHORT, PEERS) for mode in MODES]
+        combinations = [
+            Combination(hub, peer, short, mode) for short, peer in zip(SHORT, PEERS) for mode in MODES
+        ]
 
         def serve(servers: ExitStack) -> None:
             for peer, folder, door in sites:
                 command = [*peer.command(), str(folder), "--http"]
-                door.lead_to(servers.enter_context(Server(command, speaks_on="stdout")))
+                address = servers.enter_context(Server(command, speaks_on="stdout"))
+                door.lead_to(address)
+                for it in combinations:
+                    it.address = address if it.peer is peer else it.address
 
         def tell(chapter: Callable[[Combination], None]) -> None:
             for it in combinations:
