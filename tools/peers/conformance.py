@@ -6,9 +6,9 @@
 
 With `--upstream`, a server is asked that passes on another one over the folder, with `--hub` a hub that
 the skills were published to, and with `--behind-hub` a hub that passes such a server on, at `/mcp/u/LABEL` and at
-`/mcp`; the counts are the same. The second form is for a server of one's own, which must write `listening on URL` to standard error
-and has pages of 100. The suite ends with code 0 even when it tested nothing, so what counts here is its list of checks:
-the skills scenarios must pass an exact number of them, every other scenario at least one, and
+`/mcp`; the counts are the same. The second form is for a server of one's own, which must write `listening on
+URL` to standard error and has pages of 100. The suite ends with code 0 even when it tested nothing, so what
+counts here is its list of checks: the skills scenarios must pass an exact number of them, every other scenario at least one, and
 none may fail or warn.
 """
 

@@ -6,8 +6,8 @@
 Over HTTP and stdio, in both protocol eras, the Inspector must verify exactly the skills and files
 that `skillwire manifest` names, with the digests it names. With `--upstream`, a server is asked that
 passes on another one over the folder: the digests are the same, and the URIs say where they are from. With
-`--hub`, the skills are published to a hub first, and read from it; with `--behind-hub`, they are read through both addresses
-of an upstream of a hub.
+`--hub`, the skills are published to a hub first, and read from it; with `--behind-hub`, they are read
+through both addresses of an upstream of a hub.
 """
 
 from __future__ import annotations

@@ -3,10 +3,11 @@
 
     python3 tools/peers/upstreams.py target/debug/skillwire
 
-The servers are npm `@modelcontextprotocol/server`, npm `@olaservo/ext-skills` and PyPI `fastmcp`. They end, come back with a
-changed file, an added file, other frontmatter, one skill more and one less, change their files while they run, and fall
-silent. Each time the hub must list, answer, hide or keep back at both addresses what the mode says. Then both official
-clients use tools and resources of two of the servers in both eras, at both addresses, and of the server itself.
+The servers are npm `@modelcontextprotocol/server`, npm `@olaservo/ext-skills` and PyPI `fastmcp`. They end, come
+back with a changed file, an added file, other frontmatter, one skill more and one less, change their files while
+they run, lie (a proxy in front of them does), and fall silent. Each time the hub must list, answer, hide or keep
+back at both addresses what the mode says. Then both official clients use tools and resources of two of the
+servers in both eras, at both addresses, and of the server itself.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -173,6 +174,8 @@ class Door:
         self.target: tuple[str, int] | None = None
         self.open: list[socket.socket] = []
         self.is_silent = False
+        self.lie: tuple[bytes, bytes] | None = None
+        self.lies = 0
 
     def __enter__(self) -> Door:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -215,8 +218,21 @@ class Door:
                 client.close()
                 continue
             self.open += [client, server]
-            for pair in [(client, server), (server, client)]:
-                threading.Thread(target=copy, args=pair, daemon=True).start()
+            threading.Thread(target=copy, args=(client, server), daemon=True).start()
+            threading.Thread(target=self._answer, args=(server, client), daemon=True).start()
+
+    def _answer(self, server: socket.socket, client: socket.socket) -> None:
+        """Copies answers, with other words of the same length in place of some while the server shall lie."""
+        try:
+            while more := server.recv(65536):
+                if self.lie and self.lie[0] in more:
+                    self.lies += 1
+                    more = more.replace(*self.lie)
+                client.sendall(more)
+        except OSError:
+            pass
+        finally:
+            close(client, server)
 
 
 class Combination:
@@ -230,6 +246,7 @@ class Combination:
         self.mode = mode
         self.is_reviewed = mode in {"admit", "pin"}
         self.address = ""
+        self.door: Door | None = None
         self.passed = 0
         self.problem: str | None = None
 
@@ -379,6 +396,25 @@ def changed_in_place(it: Combination) -> None:
         it.is_unreachable(BORN, UNREAD, "changed in place")
 
 
+def lying(it: Combination) -> None:
+    """A file comes with other bytes than the server lists."""
+    text = unread("described", "one")
+    if it.is_reviewed:
+        it.reads("described", UNREAD, text, "the server lies")
+        return
+    lies = it.door.lies
+    for mount, prefix in it.mounts():
+        told = it.hub.read(mount, f"{prefix}described/{UNREAD}")
+        if not isinstance(told, int):
+            raise Broken(f"the server lies: {mount} answered with {told!r}")
+        it.passed += 1
+    it.expect("did the server lie", lambda: it.door.lies > lies, True)
+
+
+def honest_again(it: Combination) -> None:
+    it.reads("described", UNREAD, unread("described", "one"), "honest again")
+
+
 def silent(it: Combination) -> None:
     """The server takes requests and never answers."""
     if it.is_reviewed:
@@ -410,7 +446,8 @@ def scenarios(binary: Path, tally: Tally) -> None:
                 address = servers.enter_context(Server(command, speaks_on="stdout"))
                 door.lead_to(address)
                 for it in combinations:
-                    it.address = address if it.peer is peer else it.address
+                    if it.peer is peer:
+                        it.address, it.door = address, door
 
         def tell(chapter: Callable[[Combination], None]) -> None:
             for it in combinations:
@@ -437,6 +474,12 @@ def scenarios(binary: Path, tally: Tally) -> None:
                     write(folder, BORN, "lie")
                 tell(changed_in_place)
                 for _, _, door in sites:
+                    door.lie = (b"one, described", b"lie, described")
+                tell(lying)
+                for _, _, door in sites:
+                    door.lie = None
+                tell(honest_again)
+                for _, _, door in sites:
                     door.fall_silent()
                 tell(silent)
         for it in combinations:
@@ -450,9 +493,8 @@ OWN_TOOLS = ["list_skills", "load_skill", "read_skill_file", "search_skills"]
 OFFERED = ["find", "notes:///one", "notes:///by-name/ana"]
 
 
-def offers(binary: Path, peer: Peer) -> list[tuple[str, list[str]]]:
+def offers(binary: Path, peer: Peer) -> Iterator[tuple[str, list[str]]]:
     """What each official client finds wrong with tools and resources at each address, in each era."""
-    found = []
     with scratch() as home:
         folder = Path(home) / "skills"
         write(folder, "alpha", "one")
@@ -477,12 +519,11 @@ def offers(binary: Path, peer: Peer) -> list[tuple[str, list[str]]]:
                     for era in ERAS:
                         settings = {"era": era, "forms": False, "url": mount, "token": hub.reader}
                         with Client(driver, settings, Path(home)) as client:
-                            found.append((f"{title}, {name}, {era}", used(client, tool, uri)))
+                            yield f"{title}, {name}, {era}", used(client, tool, uri)
             # Each client used each of them once, in each era and at both addresses.
             expected = {("reader", name): 2 * len(clients()) * len(ERAS) for name in OFFERED}
             until("the log", lambda: calls(hub), expected)
-            found.append(("the log", []))
-    return found
+            yield "the log", []
 
 
 def calls(hub: Behind) -> dict[tuple[str, str], int]:
