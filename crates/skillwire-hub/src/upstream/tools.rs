@@ -20,18 +20,7 @@ pub struct ToolPatterns(Vec<String>);
 impl ToolPatterns {
     /// Takes patterns; refuses too many of them, and those that match no name of a tool.
     pub fn parse<S: Into<String>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, Refusal> {
-        let patterns: Vec<String> = patterns.into_iter().map(Into::into).collect();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:*?".contains(c);
-        let bad = |pattern: &&String| {
-            pattern.is_empty() || pattern.len() > MAX_BYTES || !pattern.chars().all(plain)
-        };
-        if patterns.len() > MAX_PATTERNS || patterns.iter().any(|pattern| bad(&pattern)) {
-            let reason = format!(
-                "at most {MAX_PATTERNS} patterns name tools, each of up to {MAX_BYTES} letters, digits and `_-./:*?`"
-            );
-            return Err(Refusal::BadUpstream(reason));
-        }
-        Ok(Self(patterns))
+        checked(patterns, "_-./:*?", "tools, in letters, digits and `_-./:*?`").map(Self)
     }
 
     /// Tells whether no tool is named.
@@ -70,18 +59,8 @@ pub struct ResourcePatterns(Vec<String>);
 impl ResourcePatterns {
     /// Takes patterns; refuses too many of them, and those that match no URI.
     pub fn parse<S: Into<String>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, Refusal> {
-        let patterns: Vec<String> = patterns.into_iter().map(Into::into).collect();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:*?+%#=&@~$!,;()".contains(c);
-        let bad = |pattern: &&String| {
-            pattern.is_empty() || pattern.len() > MAX_BYTES || !pattern.chars().all(plain)
-        };
-        if patterns.len() > MAX_PATTERNS || patterns.iter().any(|pattern| bad(&pattern)) {
-            let reason = format!(
-                "at most {MAX_PATTERNS} patterns name resources, each of up to {MAX_BYTES} characters of a URI, `*` and `?`"
-            );
-            return Err(Refusal::BadUpstream(reason));
-        }
-        Ok(Self(patterns))
+        let what = "resources, in characters of a URI, `*` and `?`";
+        checked(patterns, "_-./:*?+%#=&@~$!,;()", what).map(Self)
     }
 
     /// Tells whether no resource is named.
@@ -107,6 +86,24 @@ impl From<ResourcePatterns> for Vec<String> {
     fn from(patterns: ResourcePatterns) -> Self {
         patterns.0
     }
+}
+
+/// Takes patterns of letters, digits and these marks; refuses too many of them, and those that match nothing.
+fn checked<S: Into<String>>(
+    patterns: impl IntoIterator<Item = S>,
+    marks: &str,
+    what: &str,
+) -> Result<Vec<String>, Refusal> {
+    let patterns: Vec<String> = patterns.into_iter().map(Into::into).collect();
+    let plain = |c: char| c.is_ascii_alphanumeric() || marks.contains(c);
+    let good =
+        |pattern: &String| (1..=MAX_BYTES).contains(&pattern.len()) && pattern.chars().all(plain);
+    if patterns.len() > MAX_PATTERNS || !patterns.iter().all(good) {
+        let reason =
+            format!("at most {MAX_PATTERNS} patterns of up to {MAX_BYTES} bytes name {what}");
+        return Err(Refusal::BadUpstream(reason));
+    }
+    Ok(patterns)
 }
 
 #[cfg(test)]
