@@ -401,7 +401,8 @@ mod tests {
     #[test]
     fn a_refusal_about_a_server_does_not_call_it_a_skill() {
         let label = crate::ServerLabel::parse("acme").unwrap();
-        let refusal = Refusal::new(Reason::ServerUnreachable).about(&label).actual("connection refused");
+        let refusal =
+            Refusal::new(Reason::ServerUnreachable).about(&label).actual("connection refused");
         let expected = "The server cannot be reached. Server: acme. Actual: connection refused.";
         assert_eq!(refusal.to_string(), expected);
     }
