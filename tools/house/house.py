@@ -2,7 +2,7 @@
 """Counts what makes this tree easy or hard to work in, and fails where a limit is passed.
 
     python3 tools/house/house.py              # the table of docs/contributing.md, as Markdown
-    python3 tools/house/house.py --write      # the same, put into that file
+    python3 tools/house/house.py --write      # the same, put into that file, and users into DEPENDENCIES.md
     python3 tools/house/house.py --check      # the limits, for CI; exit code 1 if one is passed
     python3 tools/house/house.py --json       # every number, also for each crate
     python3 tools/house/house.py --root DIR   # another tree with `crates/*/src`
@@ -22,6 +22,8 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import dependencies
 
 HERE = Path(__file__).resolve().parent
 
@@ -216,9 +218,21 @@ def machine_paths(root: Path, names: list[str]) -> list[str]:
     return problems
 
 
+def command_names(root: Path) -> list[str]:
+    """The commands of the program, from the help that its tests compare."""
+    help_page = root / "crates/skillwire/tests/it/snapshots/it__help__help_of_every_command.snap"
+    text = help_page.read_text(encoding="utf-8")
+    return sorted(set(re.findall(r"^(?:\$ |Usage: )skillwire ([a-z][a-z-]*)", text, re.MULTILINE)))
+
+
+# An option that libraries write of other programs: of git, uv, npm, systemd, and of scripts.
+OTHERS_OPTION = re.compile(r"`--key value`|systemd-run --")
+
+
 def command_lines(root: Path) -> list[str]:
-    """Commands of the program in texts of library crates; the program alone words them."""
-    spelled = re.compile(r"(?:[` ]|(?<!b)\")skillwire (?:add|approve|bridge|check|hub|list|load|lock|run|serve|server|show)\b")
+    """Commands and options of the program in texts of library crates; the program alone words them."""
+    commands = "|".join(command_names(root))
+    spelled = re.compile(rf"(?:[` ]|(?<!b)\")skillwire (?:{commands})\b|`--[a-z][a-z-]+")
     problems = []
     for name, sources in crates(root).items():
         if name in ("skillwire", "skillwire-testkit"):
@@ -227,7 +241,7 @@ def command_lines(root: Path) -> list[str]:
             path = source.path.relative_to(root)
             for line in source.own:
                 text = line.strip()
-                if not text.startswith("//") and spelled.search(text):
+                if not text.startswith("//") and spelled.search(text) and not OTHERS_OPTION.search(text):
                     problems.append(f"{path}: a library spells a command: {text}")
     return problems
 
@@ -258,6 +272,7 @@ def check(root: Path, models: dict) -> list[str]:
     problems += machine_paths(root, names)
     problems += glossary(root)
     problems += command_lines(root)
+    problems += dependencies.check(root)
     return problems
 
 
@@ -282,6 +297,7 @@ def main() -> int:
         return 1 if problems else 0
     elif args.write:
         write(root, table(root, models))
+        dependencies.write(root)
     else:
         print(table(root, models))
     return 0
