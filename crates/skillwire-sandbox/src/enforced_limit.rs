@@ -71,7 +71,7 @@ impl fmt::Display for LimitKind {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LimitEnforcement {
-    /// The kernel refuses everything beyond the limit.
+    /// The kernel refuses what goes beyond the limit, or beyond what the mechanism adds to it.
     Kernel {
         /// The mechanism, such as `cgroup` or `tmpfs`.
         by: String,
@@ -111,6 +111,21 @@ pub struct EnforcedLimit {
     pub used: Option<u64>,
     /// What holds the limit.
     pub enforcement: LimitEnforcement,
+}
+
+/// Names what holds each limit in one sentence without its full stop, the strongest first.
+pub fn holders_sentence(limits: &[EnforcedLimit]) -> String {
+    let held_by = |wanted: fn(&LimitEnforcement) -> bool, holder: &str| {
+        let limits = limits.iter().filter(|limit| wanted(&limit.enforcement));
+        let names = limits.map(|limit| limit.limit.name()).collect::<Vec<_>>().join(", ");
+        (!names.is_empty()).then(|| format!("{holder}: {names}"))
+    };
+    let parts = [
+        held_by(|held| matches!(held, LimitEnforcement::Kernel { .. }), "held by the kernel"),
+        held_by(|held| *held == LimitEnforcement::Supervised, "by this program"),
+        held_by(|held| *held == LimitEnforcement::Counted, "counted fifty times a second"),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// What holds those limits whose enforcement differs between machines and tiers.
@@ -195,6 +210,11 @@ mod tests {
         assert_eq!((memory.allowed, memory.used), (512 * 1024 * 1024, None));
         assert_eq!(memory.enforcement.to_string(), "counted fifty times a second");
         assert_eq!(limits[5].enforcement.to_string(), "held by the kernel (tmpfs)");
+        assert_eq!(
+            holders_sentence(&limits),
+            "held by the kernel: processes, open files, disk, files; by this program: time, output; \
+             counted fifty times a second: cpu, memory"
+        );
         let used = ResourceUsage { folder_files: 3, ..ResourceUsage::default() };
         let after = holders.limits(&RunLimits::default(), Some(&used));
         assert_eq!(after[6].used, Some(3));

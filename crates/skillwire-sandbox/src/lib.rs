@@ -107,7 +107,7 @@ pub use self::{
     arguments::{InvalidArguments, ScriptArguments},
     audit_record::{run_record, usage_record},
     cancel::CancelHandle,
-    enforced_limit::{EnforcedLimit, LimitEnforcement, LimitKind},
+    enforced_limit::{EnforcedLimit, LimitEnforcement, LimitKind, holders_sentence},
     helper_entry::run_if_helper,
     interpreter::{InterpreterError, InterpreterFinder, ScriptInterpreter, ScriptLanguage},
     isolation::{

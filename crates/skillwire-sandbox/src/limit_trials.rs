@@ -46,7 +46,7 @@ const MIB: u64 = 1024 * 1024;
 
 /// One for each limit. They use only commands that are built into the shell, but for the one about
 /// processes.
-pub(crate) const LIMIT_TRIALS: [LimitTrial; 7] = [
+pub(crate) const LIMIT_TRIALS: [LimitTrial; 8] = [
     LimitTrial {
         limit: LimitKind::Time,
         script: "while :; do :; done",
@@ -70,6 +70,15 @@ pub(crate) const LIMIT_TRIALS: [LimitTrial; 7] = [
         script: "i=0; while [ $i -lt 64 ]; do sleep 60 & i=$((i + 1)); done; while :; do :; done",
         limits: |limits| limits.with_processes(8),
         stop: StopReason::Processes,
+    },
+    LimitTrial {
+        limit: LimitKind::OpenFiles,
+        // The shell keeps the input of each call open until the call is over.
+        script: "open() { if [ $1 -gt 0 ]; then open $(($1 - 1)) < \"$0\" || exit 3; fi; }\n\
+                 open 400\nwhile :; do :; done",
+        limits: |limits| limits.with_open_files(64),
+        // Nothing counts open files: the kernel refuses them.
+        stop: StopReason::Cancelled,
     },
     LimitTrial {
         limit: LimitKind::Disk,

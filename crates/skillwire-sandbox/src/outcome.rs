@@ -36,13 +36,16 @@ pub struct RunOutcome {
     pub limits: Vec<EnforcedLimit>,
 }
 
-/// How limits on all processes of a run together are enforced.
+/// How limits on all processes of a run together are enforced. Displays as a sentence without its
+/// full stop.
 ///
-/// Each single process has kernel limits in either case.
+/// Each single process has kernel limits in either case. What holds which limit is told by
+/// [`RunOutcome::limits`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AggregateEnforcement {
-    /// The kernel enforces them at every moment, by these controllers of a cgroup.
+    /// The kernel bounds what these controllers of a cgroup count. No controller bounds processor
+    /// time.
     Cgroup {
         /// The names of the controllers, such as `memory`.
         controllers: Vec<String>,
@@ -60,10 +63,16 @@ impl fmt::Display for AggregateEnforcement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cgroup { controllers } => {
-                write!(f, "bounded by a cgroup ({})", controllers.join(", "))
+                let bounded = controllers.iter().map(|name| match name.as_str() {
+                    "pids" => "processes",
+                    "cpu" => "share of the processors",
+                    other => other,
+                });
+                let bounded = bounded.collect::<Vec<_>>().join(", ");
+                write!(f, "a cgroup bounds all processes of a run together ({bounded})")
             }
             Self::Sampled { why } => {
-                write!(f, "added up fifty times a second and not bounded by a cgroup: {why}")
+                write!(f, "no cgroup bounds the processes of a run together: {why}")
             }
         }
     }

@@ -12,7 +12,7 @@ use super::bpf::CallDecision;
 /// Not among them: `F_NOTIFY` and `F_SETLEASE`, which tell what other processes do with files of the
 /// machine, and `F_SETOWN` and `F_SETSIG`, which make the kernel send a signal to a process that the
 /// caller may not signal itself.
-const FCNTL_COMMANDS: [i32; 15] = [
+const FCNTL_COMMANDS: [i32; 14] = [
     libc::F_DUPFD,
     libc::F_DUPFD_CLOEXEC,
     libc::F_GETFD,
@@ -26,7 +26,6 @@ const FCNTL_COMMANDS: [i32; 15] = [
     libc::F_OFD_SETLKW,
     libc::F_GETOWN,
     libc::F_GETPIPE_SZ,
-    libc::F_SETPIPE_SZ,
     libc::F_GET_SEALS,
 ];
 
@@ -36,9 +35,11 @@ const BUFFER_OPTIONS: [i32; 4] =
     [libc::SO_SNDBUF, libc::SO_RCVBUF, libc::SO_SNDBUFFORCE, libc::SO_RCVBUFFORCE];
 
 /// Descriptors may be duplicated, locked and asked about; `O_ASYNC`, which makes signals, may not be
-/// set.
-pub(super) fn fcntl() -> Result<CallDecision, BackendError> {
-    let mut rules = values(1, &Length::Dword, FCNTL_COMMANDS.map(number))?;
+/// set. Pipes may be made larger only with `larger_pipes`: the supervisor takes each for one of the
+/// usual size.
+pub(super) fn fcntl(larger_pipes: bool) -> Result<CallDecision, BackendError> {
+    let size = larger_pipes.then_some(libc::F_SETPIPE_SZ);
+    let mut rules = values(1, &Length::Dword, FCNTL_COMMANDS.into_iter().chain(size).map(number))?;
     rules.push(SeccompRule::new(vec![
         SeccompCondition::new(1, Length::Dword, Op::Eq, number(libc::F_SETFL))?,
         SeccompCondition::new(2, Length::Dword, Op::MaskedEq(number(libc::O_ASYNC)), 0)?,
@@ -76,11 +77,16 @@ pub(super) fn mknod_pipes(mode: u8) -> Result<CallDecision, BackendError> {
     Ok(CallDecision::AllowIf(vec![SeccompRule::new(vec![pipe])?]))
 }
 
+/// Closing many descriptors at once, or marking them to be closed; not `CLOSE_RANGE_UNSHARE`, by which a
+/// thread gets descriptors of its own. See [`clone`].
+pub(super) fn close_range() -> Result<CallDecision, BackendError> {
+    allow_values(2, &Length::Dword, [0, u64::from(libc::CLOSE_RANGE_CLOEXEC)])
+}
+
 /// Threads that share the descriptors of their process, and, where `processes` allows it, processes;
 /// neither in new namespaces.
 ///
-/// The supervisor looks into the descriptors of each process once. A thread with descriptors of its
-/// own could hide open files from it.
+/// A thread with descriptors of its own could hide open files from the supervisor.
 pub(super) fn clone(processes: bool, new_namespaces: u64) -> Result<CallDecision, BackendError> {
     let thread = number(libc::CLONE_THREAD);
     let shares = thread | number(libc::CLONE_FILES);

@@ -189,7 +189,8 @@ fn decisions(profile: FilterProfile) -> Result<CallDecisions, BackendError> {
     // A process may ask for and lower limits of its own, for which the kernel takes the id 0, but
     // not limits of other processes of the user.
     decisions.insert(libc::SYS_prlimit64, allow_values(0, &Length::Dword, [0])?);
-    decisions.insert(libc::SYS_fcntl, call_arguments::fcntl()?);
+    decisions.insert(libc::SYS_close_range, call_arguments::close_range()?);
+    decisions.insert(libc::SYS_fcntl, call_arguments::fcntl(true)?);
     decisions.insert(libc::SYS_mknodat, call_arguments::mknod_pipes(2)?);
     #[cfg(target_arch = "x86_64")]
     decisions.insert(libc::SYS_mknod, call_arguments::mknod_pipes(1)?);
@@ -217,6 +218,7 @@ fn decisions(profile: FilterProfile) -> Result<CallDecisions, BackendError> {
     if memory == MemoryHold::Supervisor {
         decisions.insert(libc::SYS_mmap, call_arguments::mmap_without_shared_memory()?);
         decisions.insert(libc::SYS_setsockopt, call_arguments::setsockopt_without_buffers()?);
+        decisions.insert(libc::SYS_fcntl, call_arguments::fcntl(false)?);
         // Takes pages out of a process without freeing them.
         decisions.remove(&libc::SYS_vmsplice);
     }

@@ -117,24 +117,44 @@ pub(super) fn has_memory(pid: u32) -> bool {
     memory_bytes(pid).is_some()
 }
 
-fn of_status(file: &Path) -> Option<u64> {
-    let status = fs::read_to_string(file).ok()?;
-    let kib = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
-    };
-    Some((kib("RssAnon:")? + kib("VmPTE:").unwrap_or(0)) * 1024)
+/// Whether a thread has not begun to end.
+pub(super) fn thread_has_memory(thread: &Path) -> bool {
+    of_status(&thread.join("status")).is_some()
 }
 
-/// The folder in `/proc` of a thread that has not ended, by which the descriptors and mappings of its
-/// process can be read; `None` once the process has ended.
-pub(super) fn live_thread(process: &ProcessReading) -> Option<PathBuf> {
-    let has_ended = |thread: &Path| {
+/// The most mappings that the process of a thread can have: one for each page of its addresses.
+pub(super) fn most_mappings(thread: &Path) -> Option<u64> {
+    /// How many the kernel allows where it does not say.
+    const DEFAULT_MAXIMUM: u64 = 65_530;
+    let status = fs::read_to_string(thread.join("status")).ok()?;
+    let maximum = fs::read_to_string("/proc/sys/vm/max_map_count").ok();
+    let maximum = maximum.and_then(|text| text.trim().parse().ok()).unwrap_or(DEFAULT_MAXIMUM);
+    Some(maximum.min(kib(&status, "VmSize:")? / 4))
+}
+
+fn of_status(file: &Path) -> Option<u64> {
+    let status = fs::read_to_string(file).ok()?;
+    Some((kib(&status, "RssAnon:")? + kib(&status, "VmPTE:").unwrap_or(0)) * 1024)
+}
+
+/// A size in a status file.
+fn kib(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+/// The folders in `/proc` of the threads that have not ended, by which the descriptors and mappings of
+/// their process can be read; none once the process has ended.
+pub(super) fn live_threads(process: &ProcessReading) -> Vec<PathBuf> {
+    let has_ended = |thread: &PathBuf| {
         let stat = fs::read_to_string(thread.join("stat")).unwrap_or_default();
         let state = stat.rsplit_once(')').map_or("", |(_, after)| after);
         matches!(state.split_whitespace().next(), None | Some("Z" | "X"))
     };
-    if process.has_ended { None } else { threads(process.pid).find(|thread| !has_ended(thread)) }
+    if process.has_ended {
+        return Vec::new();
+    }
+    threads(process.pid).filter(|thread| !has_ended(thread)).collect()
 }
 
 /// Kills every process of a session whose leader has ended, until none is left.

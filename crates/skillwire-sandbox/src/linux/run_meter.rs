@@ -16,6 +16,13 @@ use crate::{isolation::IsolationTier, limits::RunLimits};
 /// Memory of the kernel for each thread: its stack and what describes it.
 const THREAD_BYTES: u64 = 24 * 1024;
 
+/// Memory of the kernel for each mapping of a process: its description, its place among the others,
+/// and what leads from its pages back to it.
+const MAPPING_BYTES: u64 = 400;
+
+/// What a pipe holds at most. The filter keeps scripts from making pipes larger.
+const PIPE_BYTES: u64 = 64 * 1024;
+
 /// The size of a socket's buffer where the kernel does not say.
 const DEFAULT_SOCKET_BUFFER: u64 = 212_992;
 
@@ -36,6 +43,8 @@ pub(super) struct RunSample {
 pub(super) struct RunMeter {
     helper: u32,
     tier: IsolationTier,
+    /// Whether a cgroup counts the memory, so that nobody needs this count.
+    memory_is_held: bool,
     cpu: CpuMeter,
     /// What one socket is taken for. A sender fills the buffer, and may add one message to one that
     /// is almost full.
@@ -43,11 +52,11 @@ pub(super) struct RunMeter {
 }
 
 impl RunMeter {
-    pub(super) fn new(helper: u32, tier: IsolationTier) -> Self {
+    pub(super) fn new(helper: u32, tier: IsolationTier, memory_is_held: bool) -> Self {
         let buffer = fs::read_to_string("/proc/sys/net/core/wmem_default").ok();
         let buffer = buffer.and_then(|text| text.trim().parse().ok());
         let socket_bytes = 2 * buffer.unwrap_or(DEFAULT_SOCKET_BUFFER);
-        Self { helper, tier, cpu: CpuMeter::default(), socket_bytes }
+        Self { helper, tier, memory_is_held, cpu: CpuMeter::default(), socket_bytes }
     }
 
     /// Looks at every process of the run.
@@ -62,18 +71,28 @@ impl RunMeter {
         let of_script = || all.iter().filter(|process| process.depth >= own_depth);
         let processes: u64 = of_script().map(|process| process.threads).sum();
         let held: u64 = of_script().map(|process| process.memory_bytes).sum();
-        let (sockets, folders) = match self.tier {
+        let (open, sockets, folders) = match self.tier {
+            IsolationTier::Full if self.memory_is_held => {
+                (OpenFiles::default(), 0, Some(FolderUsage::default()))
+            }
             IsolationTier::Full => {
                 let first = all.iter().find(|process| process.depth == 0);
                 let sockets = first.and_then(|process| sockets_of_namespace(process.pid));
-                (sockets.unwrap_or(0), Some(FolderUsage::default()))
+                let open = OpenFiles::of(of_script(), None);
+                (open, sockets.unwrap_or(0), Some(FolderUsage::default()))
             }
             IsolationTier::Restricted => {
-                let open = OpenFiles::of(of_script(), scratch);
-                (open.sockets, scratch.usage(limits, &open))
+                let open = OpenFiles::of(of_script(), Some(scratch.name()));
+                let folders = scratch.usage(limits, &open);
+                let sockets = open.sockets.len() as u64;
+                (open, sockets, folders)
             }
         };
-        let memory_bytes = held + processes * THREAD_BYTES + sockets * self.socket_bytes;
+        let memory_bytes = held
+            + processes * THREAD_BYTES
+            + sockets * self.socket_bytes
+            + open.pipes.len() as u64 * PIPE_BYTES
+            + open.mappings * MAPPING_BYTES;
         RunSample { memory_bytes, cpu_time, processes, folders }
     }
 }

@@ -226,6 +226,40 @@ fn a_disk_is_not_filled_and_nothing_is_left_on_it() {
     }
 }
 
+const WRITE_ANYTHING: &str = r#"
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+def content():
+    with open("content", "wb", buffering=0) as file:
+        file.write(b"x")
+    time.sleep(given["pause"])
+def file():
+    open("file", "wb").close()
+    time.sleep(given["pause"])
+attempt(given["kind"], globals()[given["kind"]])
+"#;
+
+#[test]
+fn a_limit_of_nothing_is_not_taken_for_none_b_03() {
+    for case in test_cases() {
+        for (kind, limit) in [("content", "folder_bytes"), ("file", "folder_files")] {
+            let attack = AttackScript::python(WRITE_ANYTHING)
+                .argument("pause", 0.5)
+                .argument("kind", kind)
+                .limit(json!({ limit: 0 }));
+            let answer = attack.run(case);
+            let went = attempts(answer["stdout"].as_str().unwrap_or_else(|| panic!("{answer}")));
+            let failed = went.get(kind).is_some_and(Option::is_some);
+            let stopped = answer["end"] == json!({ "stopped": "disk" });
+            assert!(failed || stopped, "{kind}, {case:?}: {answer}");
+            // The same with room for one.
+            let answer =
+                attack.limit(json!({ "folder_bytes": 65536, "folder_files": 1 })).run(case);
+            let went = attempts(answer["stdout"].as_str().unwrap_or_else(|| panic!("{answer}")));
+            assert_eq!(went.get(kind), Some(&None), "{kind}, {case:?}: {answer}");
+        }
+    }
+}
+
 /// Folders of runs that appeared since `before` and that no process uses. Other tests make and
 /// remove some at the same time.
 fn abandoned_run_folders(before: &[String]) -> Vec<Value> {

@@ -27,6 +27,7 @@ use crate::{
 
 /// Fills the disk with files that a walk over paths does not find.
 const HIDDEN_FILES: &str = r#"
+import threading
 os.chdir(os.environ["OUTPUT_DIR"])
 kept = []
 def write(name, at=None):
@@ -37,6 +38,21 @@ def deleted():
     for _ in range(40):
         kept.append(write("gone"))
         os.unlink("gone")
+def unshared():
+    # A thread whose descriptors are its own from here on.
+    failed = []
+    def hold():
+        try:
+            call(436, 3, 0xffffffff, 2)
+            deleted()
+            time.sleep(given["pause"])
+        except OSError as error:
+            failed.append(error)
+    thread = threading.Thread(target=hold)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
 def mapped():
     for _ in range(40):
         file = write("gone")
@@ -72,7 +88,7 @@ attempt(given["kind"], lambda: and_wait(globals()[given["kind"]]))
 #[test]
 fn files_that_have_no_reachable_name_count_and_are_removed_b_03() {
     let cases = test_cases();
-    for kind in ["deleted", "mapped", "long", "closed", "deep", "many"] {
+    for kind in ["deleted", "unshared", "mapped", "long", "closed", "deep", "many"] {
         let attack = AttackScript::python(HIDDEN_FILES)
             .argument("kind", kind)
             .limit(json!({ "folder_bytes": 2 * 1024 * 1024 }));

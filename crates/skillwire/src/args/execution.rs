@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use serde::Deserialize;
 use skillwire_trust::{NetworkGrant, VariableName};
+
+use crate::completion::{files_after_name, handles, scripts_and_paths};
 
 /// Which isolation is good enough.
 #[derive(Debug, Args, Clone, Copy, Default)]
@@ -18,21 +20,22 @@ pub(crate) struct IsolationArgs {
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct RunArgs {
     /// `LABEL:NAME`, `LABEL:PATH/NAME`, `LABEL:URI`, or a name that only one skill has.
+    #[arg(add = handles())]
     pub(crate) handle: String,
     /// The script's path in the skill, such as `scripts/report.py`, and the script's own arguments.
     ///
     /// Nothing after the script's path is an option of this command. An argument that names a file
     /// of yours gives the script a copy of it. Without a script, the command names those of the skill.
     // One list: clap would otherwise take options between the script and its first word.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "SCRIPT [ARGS]")]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "SCRIPT [ARGS]", add = scripts_and_paths())]
     command: Vec<String>,
     /// Give the script a copy of this file or folder in its working folder, called NAME or as you
     /// wrote it; may be repeated.
-    #[arg(long, value_name = "PATH[:NAME]", help_heading = FILES)]
+    #[arg(long, value_name = "PATH[:NAME]", value_hint = ValueHint::AnyPath, help_heading = FILES)]
     pub(crate) input: Vec<String>,
     /// Let the script change this file: it works on a copy, which replaces the file when the script
     /// succeeds; may be repeated.
-    #[arg(long, value_name = "FILE", help_heading = FILES)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = FILES)]
     pub(crate) edit: Vec<String>,
     /// Copy no file only because an argument names it.
     #[arg(long, help_heading = FILES)]
@@ -67,7 +70,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NUMBER", help_heading = LIMITS)]
     pub(crate) files: Option<u64>,
     /// Use this program for a language: `python`, `bash`, `sh` or `node`; may be repeated.
-    #[arg(long, value_name = "LANGUAGE=PROGRAM", help_heading = ENVIRONMENT)]
+    #[arg(long, value_name = "LANGUAGE=PROGRAM", add = files_after_name(), help_heading = ENVIRONMENT)]
     pub(crate) interpreter: Vec<String>,
     /// Run Python scripts in this virtual environment [default: the script's own packages, else
     /// `.venv` if there is one].

@@ -120,7 +120,7 @@ async fn doctor_goes_beyond_every_limit_and_prints_what_held_b_13() {
     assert_eq!(limits.len(), works.count(), "{found}");
     for tier in limits {
         let tried = tier["tried"].as_array().unwrap();
-        assert_eq!(tried.len(), 7, "{found}");
+        assert_eq!(tried.len(), 8, "{found}");
         for limit in tried {
             assert_eq!(limit["held"], true, "{limit}: {found}");
             assert!(!limit["enforcement"].is_null(), "{found}");

@@ -276,10 +276,14 @@ fn copy_tree(path: &Path, flags: MountAttrFlags) -> io::Result<OwnedFd> {
 /// Mounts the two folders that a script may write to. Each has a size of its own that the kernel
 /// enforces, and nothing in them can be executed.
 fn mount_script_folders(limits: &RunLimits) -> io::Result<()> {
-    let size = usize::try_from(limits.folder_bytes).unwrap_or(usize::MAX);
+    // A size of 0 would mean no bound. With one page, files still stay empty: no process may make one
+    // longer than the limit (`RLIMIT_FSIZE`).
+    let size = usize::try_from(limits.folder_bytes).unwrap_or(usize::MAX).max(1);
+    // The folder itself is the first of its files.
+    let files = limits.folder_files.saturating_add(1);
     for place in ["tmp", "output"] {
         let flags = MountAttrFlags::MOUNT_ATTR_NOEXEC;
-        attach(&tmpfs(size, limits.folder_files, "700", flags)?, Path::new(place))?;
+        attach(&tmpfs(size, files, "700", flags)?, Path::new(place))?;
     }
     Ok(())
 }

@@ -42,6 +42,10 @@ use crate::{
 /// How long a helper that was told to end the run may take before it is killed itself.
 const HELPER_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// A cgroup counts the folders of a run and its helper as well, so its bound has room for them. The
+/// supervisor ends a run at the limit itself.
+const MEMORY_CGROUP: &str = "a cgroup, with 64 MiB and room for the folders on top";
+
 /// The outcome of a run, and sentences about what the machine did not give it.
 pub(crate) struct FinishedRun {
     pub(crate) outcome: RunOutcome,
@@ -120,7 +124,7 @@ impl RunSupervisor {
         if self.helpers.keeps_standby() {
             self.maintenance.replace_taken_helper(tier);
         }
-        let meter = RunMeter::new(helper.pid(), tier);
+        let meter = RunMeter::new(helper.pid(), tier, memory_is_held);
         let mut run = ActiveRun::new(meter, control, streams, job, started, cgroup)?;
         let supervised = run.supervise(cancel, observer, helper.scratch());
         // Also after a failure: closing the control socket makes the helper end every process.
@@ -133,11 +137,11 @@ impl RunSupervisor {
 
 /// What holds the limits of a run, given what holds those on all of its processes together.
 fn limit_holders(enforcement: &AggregateEnforcement, tier: IsolationTier) -> LimitHolders {
-    let by_cgroup = |controller: &str| match enforcement {
+    let by_cgroup = |controller: &str, by: &str| match enforcement {
         AggregateEnforcement::Cgroup { controllers }
             if controllers.iter().any(|name| name == controller) =>
         {
-            Some(LimitEnforcement::kernel("cgroup"))
+            Some(LimitEnforcement::kernel(by))
         }
         _ => None,
     };
@@ -146,8 +150,10 @@ fn limit_holders(enforcement: &AggregateEnforcement, tier: IsolationTier) -> Lim
     let user_is_own = tier == IsolationTier::Full || rustix::process::geteuid().is_root();
     let by_user = user_is_own.then(|| LimitEnforcement::kernel("RLIMIT_NPROC"));
     LimitHolders {
-        memory: by_cgroup("memory").unwrap_or(LimitEnforcement::Counted),
-        processes: by_user.or_else(|| by_cgroup("pids")).unwrap_or(LimitEnforcement::Counted),
+        memory: by_cgroup("memory", MEMORY_CGROUP).unwrap_or(LimitEnforcement::Counted),
+        processes: by_user
+            .or_else(|| by_cgroup("pids", "cgroup"))
+            .unwrap_or(LimitEnforcement::Counted),
         folders: match tier {
             IsolationTier::Full => LimitEnforcement::kernel("tmpfs"),
             IsolationTier::Restricted => LimitEnforcement::Counted,

@@ -62,7 +62,7 @@ pub(in crate::commands) fn run(args: &DoctorArgs) -> Outcome {
         for (tier, tried) in &limits {
             tried.iter().try_for_each(|limit| show_limit(&mut out, *tier, limit))?;
         }
-        writeln!(out, "  Memory and processor time are {enforcement}.")?;
+        writeln!(out, "  Of all processes together: {enforcement}.")?;
         writeln!(out, "Interpreters in the system's directories:")?;
         for (language, found) in &languages {
             match found {

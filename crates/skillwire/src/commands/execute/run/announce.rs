@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use skillwire_host::{Window, context::text::one_line};
-use skillwire_sandbox::{AvailableIsolation, Sandbox};
+use skillwire_sandbox::{AvailableIsolation, Sandbox, holders_sentence};
 use skillwire_scripts::InputSource;
 
 use super::prepare::PreparedRun;
@@ -55,8 +55,8 @@ pub(super) fn write(
     let network: Vec<_> = job.destinations().iter().map(ToString::to_string).collect();
     let network = if network.is_empty() { "none".to_owned() } else { network.join(", ") };
     writeln!(err, "  your variables: {variables}; network: {network}")?;
-    let enforcement = sandbox.aggregate_enforcement();
-    writeln!(err, "  memory and processor time of its processes are {enforcement}")?;
+    let held = holders_sentence(&sandbox.enforced_limits(isolation.tier, limits));
+    writeln!(err, "  limits {held}")?;
     notes.iter().chain(&isolation.notes).try_for_each(|note| writeln!(err, "  {note}"))
 }
 
