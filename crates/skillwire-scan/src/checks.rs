@@ -3,7 +3,7 @@
 use std::{collections::HashSet, ops::Range, sync::LazyLock};
 
 use crate::{
-    Encoding, Evidence, RuleSet, ScanReport, SkillFiles, Usage,
+    Encoding, Evidence, RuleSet, ScanReport, SkillFiles, Usage, archive,
     file_kind::FileKind,
     loops,
     matching::{evidence, evidence_at, finding, shortened},
@@ -35,6 +35,7 @@ static RUNS: LazyLock<Pattern> = LazyLock::new(|| {
     ))
 });
 
+/// Adds the findings of all checks; the report has the ledger already.
 pub(crate) fn apply(
     parts: &SkillParts<'_>,
     skill: &SkillFiles,
@@ -146,7 +147,7 @@ impl Checks<'_, '_> {
     /// Files whose bytes are not what their name says, or that cannot be read.
     fn bytes(&mut self, index: usize) {
         let file = &self.parts.files[index];
-        let kind = FileKind::of(file.bytes);
+        let kind = file.kind;
         let whole = vec![Evidence {
             file: file.path.to_owned(),
             line: None,
@@ -169,10 +170,10 @@ impl Checks<'_, '_> {
             FileKind::Compiled if end != "pyc" && end != "wasm" => {
                 self.report("obfuscation/compiled-program", whole);
             }
-            FileKind::Archive { encrypted: true } => {
+            FileKind::Archive if archive::needs_password(file.bytes) => {
                 self.report("obfuscation/encrypted-archive", whole);
             }
-            FileKind::Archive { .. } if says_image || says_text => {
+            FileKind::Archive if says_image || says_text => {
                 self.report("obfuscation/disguised-archive", whole);
             }
             FileKind::Text
@@ -264,9 +265,8 @@ impl Checks<'_, '_> {
 
     /// Packages that are installed, against names that others imitate.
     fn packages(&mut self) {
-        let ledger = crate::ledger::collect(self.parts);
         let mut found = Vec::new();
-        for entry in ledger.entries(crate::LedgerKind::Package) {
+        for entry in self.report.ledger.entries(crate::LedgerKind::Package) {
             let name = entry.value.split_once(':').map_or(entry.value.as_str(), |(_, name)| name);
             if let Some(known) = imitated(name, &self.rules.names.packages) {
                 found.push(Evidence {

@@ -33,8 +33,12 @@ pub enum UnseenReason {
     Binary,
     /// It is a program or library in machine code or byte code.
     Compiled,
-    /// It is an archive; what is inside was not unpacked.
+    /// It is an archive of a kind that is not unpacked, or lies too deep in other archives.
     Archive,
+    /// It is in an archive that has a password.
+    Encrypted,
+    /// It is the data of a version control system, such as `.git`.
+    Repository,
     /// It has more bytes than a scan reads.
     TooLarge,
     /// It is a link to another file.
@@ -45,9 +49,11 @@ pub enum UnseenReason {
     Unreadable,
     /// Text inside it was encoded more often than the scan decodes, or decoded to too much.
     TooDeep,
-    /// It is code that is too long for its parser: its text was searched, and data in it was not
-    /// followed.
+    /// It is a document or code that is too long for its parser: its text was searched, and its
+    /// structure and its data were not followed to the end.
     NotParsed,
+    /// One rule matches so often that not every place was judged.
+    TooMany,
 }
 
 impl UnseenReason {
@@ -57,12 +63,15 @@ impl UnseenReason {
             Self::Binary => "binary data",
             Self::Compiled => "compiled code",
             Self::Archive => "an archive, which was not unpacked",
+            Self::Encrypted => "encrypted with a password",
+            Self::Repository => "data of a version control system",
             Self::TooLarge => "too large",
             Self::Link => "a link, which was not followed",
             Self::NotFetched => "not fetched yet",
             Self::Unreadable => "cannot be read",
             Self::TooDeep => "encoded too often",
-            Self::NotParsed => "too long to be parsed as code; its text was searched",
+            Self::NotParsed => "too long to be parsed to the end; its text was searched",
+            Self::TooMany => "too many matches of one rule; the first ones were judged",
         }
     }
 }

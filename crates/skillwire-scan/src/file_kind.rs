@@ -2,63 +2,143 @@
 
 use crate::{language::Language, text::passage::FileRole};
 
+/// How many bytes tell what a file is.
+const SAMPLE: usize = 8_192;
+
 /// What a file is, by its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileKind {
     Text,
     Image,
-    Archive { encrypted: bool },
+    Archive,
     Compiled,
     Binary,
 }
 
 impl FileKind {
-    /// Looks at the first bytes.
+    /// Looks at the bytes. A name of a format at the beginning of a text makes no other file of it:
+    /// a shell runs a script that begins with `GIF89a=1`, too.
     pub(crate) fn of(bytes: &[u8]) -> Self {
+        if is_plain_text(bytes) || utf16_text(bytes).is_some() {
+            return Self::Text;
+        }
         let begins = |magic: &[u8]| bytes.starts_with(magic);
         if begins(b"\x7fELF")
             || begins(b"\xfe\xed\xfa")
+            || begins(b"\xce\xfa\xed\xfe")
             || begins(b"\xcf\xfa\xed\xfe")
             || begins(b"\xca\xfe\xba\xbe")
             || begins(b"\0asm")
             || begins(b"!<arch>\n")
-            || begins(b"dex\n")
-            || (begins(b"MZ") && bytes.len() > 64)
+            || (begins(b"dex\n") && bytes.get(7) == Some(&0))
+            || is_windows_program(bytes)
             || is_python_byte_code(bytes)
         {
             return Self::Compiled;
         }
-        if begins(b"PK\x03\x04") || begins(b"PK\x05\x06") {
-            // Bit 0 of the flags of the first entry.
-            return Self::Archive { encrypted: bytes.get(6).is_some_and(|flags| flags & 1 == 1) };
-        }
-        if begins(b"7z\xbc\xaf\x27\x1c")
+        if begins(b"PK\x03\x04")
+            || begins(b"PK\x05\x06")
+            || begins(b"7z\xbc\xaf\x27\x1c")
             || begins(b"Rar!\x1a\x07")
             || begins(b"\x1f\x8b\x08")
-            || begins(b"BZh")
+            || is_bzip2(bytes)
             || begins(b"\xfd7zXZ\0")
             || begins(b"\x28\xb5\x2f\xfd")
-            || bytes.get(257..262) == Some(b"ustar")
+            || is_tar(bytes)
         {
-            return Self::Archive { encrypted: false };
+            return Self::Archive;
         }
         if begins(b"\x89PNG\r\n\x1a\n")
             || begins(b"\xff\xd8\xff")
-            || begins(b"GIF8")
-            || begins(b"RIFF")
+            || begins(b"GIF87a")
+            || begins(b"GIF89a")
+            || is_riff(bytes)
         {
             return Self::Image;
         }
-        let sample = &bytes[..bytes.len().min(8_192)];
-        let odd = sample.iter().filter(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31)).count();
+        let sample = sample(bytes);
         // A few stray bytes do not make a text binary: that would be a way to hide it.
-        if odd * 20 > sample.len() || (sample.contains(&0) && std::str::from_utf8(sample).is_err())
-        {
-            Self::Binary
-        } else {
-            Self::Text
-        }
+        let stray = sample.contains(&0) && std::str::from_utf8(sample).is_err();
+        if stray || !is_mostly_text(bytes) { Self::Binary } else { Self::Text }
     }
+}
+
+/// Tells whether some part of a file that begins as text is none: a program may be appended to a script.
+pub(crate) fn has_other_parts(bytes: &[u8]) -> bool {
+    bytes.chunks(SAMPLE).any(|part| !is_mostly_text(part))
+}
+
+/// Tells whether a file is text with hardly any other bytes. Whatever its first bytes are, a program
+/// that reads it as text gets to the rest of it.
+pub(crate) fn is_mostly_text(bytes: &[u8]) -> bool {
+    let sample = sample(bytes);
+    sample.iter().filter(|byte| is_odd(**byte)).count() * 20 <= sample.len()
+}
+
+/// The text of a file in UTF-16 that begins with a byte order mark, as editors for Windows write it.
+pub(crate) fn utf16_text(bytes: &[u8]) -> Option<String> {
+    let unit: fn([u8; 2]) -> u16 = match bytes {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return None,
+    };
+    let units = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    let text = char::decode_utf16(units).collect::<Result<String, _>>().ok()?;
+    text.bytes().all(|byte| !is_odd(byte)).then_some(text)
+}
+
+fn sample(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(SAMPLE)]
+}
+
+/// Tells whether a byte is a control character that texts do not have.
+fn is_odd(byte: u8) -> bool {
+    matches!(byte, 0..=8 | 14..=26 | 28..=31)
+}
+
+/// Tells whether bytes are UTF-8 without control characters.
+pub(crate) fn is_plain_text(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_ok() && !bytes.iter().any(|byte| is_odd(*byte))
+}
+
+/// `MZ`, and either the header of a program where it must be, or bytes that are no text.
+fn is_windows_program(bytes: &[u8]) -> bool {
+    let header = || {
+        let at = bytes.get(0x3c..0x40)?;
+        let at = u32::from_le_bytes([at[0], at[1], at[2], at[3]]) as usize;
+        bytes.get(at..)?.starts_with(b"PE\0\0").then_some(())
+    };
+    bytes.starts_with(b"MZ")
+        && bytes.len() > 64
+        && (header().is_some() || std::str::from_utf8(bytes).is_err() || !is_mostly_text(bytes))
+}
+
+/// `BZh`, a level, and the mark of the first block or of an empty file.
+fn is_bzip2(bytes: &[u8]) -> bool {
+    let mark = |mark: &[u8]| bytes.get(4..10) == Some(mark);
+    bytes.starts_with(b"BZh")
+        && bytes.get(3).is_some_and(|level| (b'1'..=b'9').contains(level))
+        && (mark(b"1AY&SY") || mark(b"\x17\x72\x45\x38\x50\x90"))
+}
+
+/// A header of a tape archive whose sum is right.
+pub(crate) fn is_tar(bytes: &[u8]) -> bool {
+    let Some(header) = bytes.get(..512) else { return false };
+    let sum = std::str::from_utf8(&header[148..156]).ok();
+    let sum = sum.map(|sum| sum.trim_matches(|c| matches!(c, ' ' | '\0')));
+    let sum = sum.and_then(|sum| u32::from_str_radix(sum, 8).ok());
+    let counted = header.iter().enumerate().map(|(at, byte)| {
+        // The sum counts itself as spaces.
+        if (148..156).contains(&at) { u32::from(b' ') } else { u32::from(*byte) }
+    });
+    sum == Some(counted.sum())
+}
+
+/// A container of pictures, sounds or films.
+fn is_riff(bytes: &[u8]) -> bool {
+    let form = bytes.get(8..12);
+    bytes.starts_with(b"RIFF")
+        && form.is_some_and(|it| [b"WEBP", b"WAVE", b"AVI "].iter().any(|known| it == *known))
 }
 
 /// Python's byte code: a version, `\r\n`, and flags that are small.
@@ -84,45 +164,51 @@ pub(crate) fn role(path: &str, language: Option<Language>) -> FileRole {
     }
 }
 
-/// The text fields of an image: PNG's `tEXt` and `iTXt`, JPEG's comments and XMP.
-pub(crate) fn image_texts(bytes: &[u8]) -> Vec<String> {
-    if bytes.starts_with(b"\x89PNG") { png_texts(bytes) } else { jpeg_texts(bytes) }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The most text fields of one image.
-const MOST_FIELDS: usize = 64;
-
-fn png_texts(bytes: &[u8]) -> Vec<String> {
-    let mut texts = Vec::new();
-    let mut at = 8;
-    while let Some(header) = bytes.get(at..at + 8) {
-        let length = u32::from_be_bytes([header[0], header[1], header[2], header[3]]) as usize;
-        let Some(data) = bytes.get(at + 8..(at + 8).saturating_add(length)) else { break };
-        let kind = &header[4..8];
-        if (kind == b"tEXt" || kind == b"iTXt") && texts.len() < MOST_FIELDS {
-            let words: Vec<_> =
-                data.split(|byte| *byte == 0).filter(|word| !word.is_empty()).collect();
-            let text: Vec<_> = words.iter().map(|word| String::from_utf8_lossy(word)).collect();
-            texts.push(text.join(" "));
+    #[test]
+    fn a_text_that_begins_like_another_format_is_text() {
+        let ustar = format!("{}ustar\n{}", "#".repeat(257), "#".repeat(300));
+        for text in [
+            "GIF89a=1\ntouch x\n",
+            "GIF87a=1\ntouch x\n",
+            "GIF8=1\ntouch x\n",
+            "RIFF=1\ntouch x\n",
+            "RIFF=1;#WEBP\ntouch x\n",
+            "BZh=1\ntouch x\n",
+            "BZh91AY&SY=1\ntouch x\n",
+            "MZ=1\n################################################################\ntouch x\n",
+            "!<arch>\ntouch x\n",
+            "dex\ntouch x\n",
+            "Rar!\ntouch x\n",
+            &ustar,
+        ] {
+            assert_eq!(FileKind::of(text.as_bytes()), FileKind::Text, "{text}");
         }
-        at = at.saturating_add(12).saturating_add(length);
+        let utf16: Vec<u8> = "\u{feff}touch x".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(FileKind::of(&utf16), FileKind::Text);
     }
-    texts
-}
 
-fn jpeg_texts(bytes: &[u8]) -> Vec<String> {
-    let mut texts = Vec::new();
-    let mut at = 2;
-    while let Some(&[0xff, marker, high, low]) = bytes.get(at..at + 4) {
-        if !(0xc0..=0xfe).contains(&marker) || marker == 0xda || texts.len() >= MOST_FIELDS {
-            break;
+    #[test]
+    fn formats_are_known_by_their_headers() {
+        let mut program = vec![0; 80];
+        program[..2].copy_from_slice(b"MZ");
+        program[0x3c] = 70;
+        program[70..74].copy_from_slice(b"PE\0\0");
+        for (bytes, kind) in [
+            (&b"GIF89a\x01\0\x01\0\0\0\0;"[..], FileKind::Image),
+            (b"RIFF\x04\0\0\0WEBP", FileKind::Image),
+            (b"\x89PNG\r\n\x1a\n", FileKind::Image),
+            (b"BZh91AY&SY\x8c\0\0", FileKind::Archive),
+            (b"PK\x03\x04\x14\0\x01\0", FileKind::Archive),
+            (b"\x1f\x8b\x08\0", FileKind::Archive),
+            (&program, FileKind::Compiled),
+            (b"\xce\xfa\xed\xfe\0\0", FileKind::Compiled),
+            (b"RIFF\0\0\0\0\0\0\0\0", FileKind::Binary),
+        ] {
+            assert_eq!(FileKind::of(bytes), kind, "{bytes:?}");
         }
-        let length = usize::from(u16::from_be_bytes([high, low]));
-        let Some(data) = bytes.get(at + 4..(at + 2).saturating_add(length)) else { break };
-        if marker == 0xfe || (marker == 0xe1 && data.starts_with(b"http://ns.adobe.com/xap")) {
-            texts.push(String::from_utf8_lossy(data).into_owned());
-        }
-        at += 2 + length;
     }
-    texts
 }

@@ -18,12 +18,14 @@
 //! assert!(report.ledger.hosts().any(|host| host == "93.184.216.34"));
 //! ```
 
+mod archive;
 mod checks;
 mod code;
 mod coverage;
 mod file_kind;
 mod finding;
 mod flow;
+mod image;
 mod language;
 mod ledger;
 mod loops;

@@ -6,7 +6,7 @@ use skillwire_core::Span;
 use tree_sitter::Tree;
 
 use crate::{
-    Evidence, RuleSet, ScanFinding, ScanReport, ScanRule, Severity, Usage, code,
+    Evidence, RuleSet, ScanFinding, ScanReport, ScanRule, Severity, UnseenReason, Usage, code,
     flow::Flow,
     pattern::Pattern,
     rules::{Detector, FlowDetector, TextDetector, Window},
@@ -17,6 +17,9 @@ use crate::{
 
 /// The most findings of one rule in one file; more are counted.
 const MOST_OF_ONE_RULE: usize = 3;
+
+/// The most matches of one pattern in one passage that are judged.
+const MOST_JUDGED: usize = 200;
 
 /// The longest text of a piece of evidence.
 const LONGEST_TEXT: usize = 400;
@@ -32,8 +35,14 @@ pub(crate) fn apply(parts: &SkillParts<'_>, rules: &RuleSet, report: &mut ScanRe
     for (index, passage) in parts.passages.iter().enumerate() {
         sections.entry((passage.file, passage.section)).or_default().push(index);
     }
-    let windows = HashMap::new();
-    let mut matcher = Matcher { parts, trees, sections, windows, found: Findings::default() };
+    let mut matcher = Matcher {
+        parts,
+        trees,
+        sections,
+        windows: HashMap::new(),
+        found: Findings::default(),
+        unjudged: Vec::new(),
+    };
     let mut candidates = vec![false; rules.rules.len()];
     for (index, passage) in parts.passages.iter().enumerate() {
         candidates.fill(false);
@@ -47,6 +56,10 @@ pub(crate) fn apply(parts: &SkillParts<'_>, rules: &RuleSet, report: &mut ScanRe
         }
     }
     report.findings.extend(matcher.found.finish());
+    for file in matcher.unjudged {
+        let file = &parts.files[file];
+        report.coverage.miss(file.path, None, UnseenReason::TooMany);
+    }
 }
 
 /// Adds the findings of rules about data that travels.
@@ -84,15 +97,15 @@ pub(crate) fn add_flows(
             let Some((passage, range)) = flow.steps.last() else { continue };
             let passage = &parts.passages[*passage];
             let around = &passage.text.text;
-            let usage = if passage.kind == PassageKind::Code
+            let context = if passage.kind == PassageKind::Code
                 && (passage.warned || usage::only_placeholders(line(around, range)))
             {
-                Usage::Mentioned
+                Context::Warned
             } else {
-                Usage::Used
+                Context::Used
             };
-            let severity = judge(rule, false, usage, passage, parts);
-            found.add(rule, severity, usage, evidence);
+            let severity = judge(rule, false, context, passage, parts);
+            found.add(rule, severity, context.usage(), evidence);
         }
     }
     report.findings.extend(found.finish());
@@ -130,6 +143,8 @@ struct Matcher<'a> {
     /// thousands of passages that ask for the same.
     windows: HashMap<WindowKey, Option<(usize, Range<usize>)>>,
     found: Findings,
+    /// Files in which a pattern matches more often than is judged.
+    unjudged: Vec<usize>,
 }
 
 /// A pattern, by its address, and the part of the skill that it is searched in.
@@ -146,14 +161,21 @@ impl Matcher<'_> {
             return;
         }
         let text = &passage.text.text;
-        if detector.unless.iter().any(|regex| regex.is_match(text)) {
+        if detector.gate.as_ref().is_some_and(|gate| !gate.is_match(text)) {
             return;
         }
         for regex in &detector.any {
-            for found in regex.find_iter(text).take(MOST_OF_ONE_RULE * 4) {
+            for (count, found) in regex.find_iter(text).enumerate() {
+                if count == MOST_JUDGED {
+                    self.unjudged.push(passage.file);
+                    break;
+                }
+                if is_excused(detector, passage, &found) {
+                    continue;
+                }
                 let Some(others) = self.near(detector, index, &found) else { continue };
-                let usage = self.usage(detector, index, &found);
-                let severity = judge(rule, detector.firm, usage, passage, self.parts);
+                let context = self.context(detector, index, &found);
+                let severity = judge(rule, detector.firm, context, passage, self.parts);
                 if !self.found.wants(rule, severity, self.parts.files[passage.file].path) {
                     continue;
                 }
@@ -167,7 +189,7 @@ impl Matcher<'_> {
                         places.push(other);
                     }
                 }
-                self.found.add(rule, severity, usage, places);
+                self.found.add(rule, severity, context.usage(), places);
             }
         }
     }
@@ -179,32 +201,28 @@ impl Matcher<'_> {
         index: usize,
         place: &Range<usize>,
     ) -> Option<Vec<(usize, Range<usize>)>> {
-        detector
-            .with
-            .iter()
-            .map(|regex| self.find_near(detector.within, regex, index, place))
-            .collect()
+        detector.with.iter().map(|regex| self.find_near(detector, regex, index, place)).collect()
     }
 
     fn find_near(
         &mut self,
-        within: Window,
+        detector: &TextDetector,
         regex: &Pattern,
         index: usize,
         place: &Range<usize>,
     ) -> Option<(usize, Range<usize>)> {
         let passage = &self.parts.passages[index];
         let text = passage.text.text.as_str();
+        let within = detector.within;
         if within == Window::Line {
-            let line = line_range(text, place);
-            let found = regex.find(&text[line.clone()])?;
-            return Some((index, line.start + found.start..line.start + found.end));
+            return find_in(detector, regex, passage, line_range(text, place))
+                .map(|found| (index, found));
         }
         // A script is one passage, and what stands at its two ends has little to do with each other.
         let start = floor(text, place.start.saturating_sub(NEAR));
         let end = floor(text, (place.end + NEAR).min(text.len()));
-        if let Some(found) = regex.find(&text[start..end]) {
-            return Some((index, start + found.start..start + found.end));
+        if let Some(found) = find_in(detector, regex, passage, start..end) {
+            return Some((index, found));
         }
         let (file, section) = match within {
             Window::Line | Window::Passage => return None,
@@ -218,7 +236,7 @@ impl Matcher<'_> {
         }
         let all = self.parts.passages.iter().enumerate();
         let search = |(other, candidate): (usize, &Passage)| {
-            Some((other, regex.find(&candidate.text.text)?))
+            Some((other, find_in(detector, regex, candidate, 0..candidate.text.text.len())?))
         };
         let found = match (file, section) {
             (Some(file), Some(section)) => {
@@ -235,30 +253,99 @@ impl Matcher<'_> {
     }
 
     /// Whether the skill does what was matched or speaks of it.
-    fn usage(&self, detector: &TextDetector, index: usize, place: &Range<usize>) -> Usage {
+    fn context(&self, detector: &TextDetector, index: usize, place: &Range<usize>) -> Context {
         let passage = &self.parts.passages[index];
         let text = passage.text.text.as_str();
         let before = &text[..place.start];
-        let mentioned = match passage.kind {
+        let warned = match passage.kind {
             PassageKind::Script => {
                 if !passage.encodings.is_empty() {
-                    return Usage::Used;
+                    return Context::Used;
                 }
-                let Some(language) = passage.language else { return Usage::Used };
+                let Some(language) = passage.language else { return Context::Used };
                 let tree = self.trees[index].get_or_init(|| code::parse(language, text));
-                let Some(tree) = tree else { return Usage::Used };
-                return code::usage_at(tree, language, text, place.start, place.end);
+                let Some(tree) = tree else { return Context::Used };
+                return match code::usage_at(tree, language, text, place.start, place.end) {
+                    Usage::Used => Context::Used,
+                    Usage::Mentioned => Context::Shown,
+                };
+            }
+            PassageKind::Code if !detector.firm && is_comment_line(text, place) => {
+                return Context::Shown;
             }
             _ if usage::only_placeholders(line(text, place)) => true,
             _ if detector.firm => false,
-            PassageKind::Code => passage.warned || is_comment_line(text, place),
             PassageKind::Prose => {
                 passage.warned || usage::is_forbidden(before) || is_warning_line(text, place)
             }
-            PassageKind::Frontmatter | PassageKind::Comment | PassageKind::Data => passage.warned,
+            PassageKind::Code
+            | PassageKind::Frontmatter
+            | PassageKind::Comment
+            | PassageKind::Data => passage.warned,
         };
-        if mentioned { Usage::Mentioned } else { Usage::Used }
+        if warned { Context::Warned } else { Context::Used }
     }
+}
+
+/// How a match is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Context {
+    /// The skill does it, or tells its reader to.
+    Used,
+    /// Words or made-up hosts around the match say that it is an example. Anybody can write such words, so
+    /// they count for less than structure.
+    Warned,
+    /// The match itself is a comment of code, or a text that code only shows or searches for.
+    Shown,
+}
+
+impl Context {
+    fn usage(self) -> Usage {
+        if self == Self::Used { Usage::Used } else { Usage::Mentioned }
+    }
+}
+
+/// The first match of a pattern in a part of a passage that nothing beside it excuses.
+fn find_in(
+    detector: &TextDetector,
+    regex: &Pattern,
+    passage: &Passage,
+    part: Range<usize>,
+) -> Option<Range<usize>> {
+    let found = regex.find_iter(&passage.text.text[part.clone()]).take(MOST_JUDGED);
+    found
+        .map(|it| part.start + it.start..part.start + it.end)
+        .find(|it| !is_excused(detector, passage, it))
+}
+
+/// Tells whether what stands right around a match says that the rule does not mean it. A word elsewhere in
+/// the passage says nothing about it: whoever wants to hide a match would add that word.
+fn is_excused(detector: &TextDetector, passage: &Passage, place: &Range<usize>) -> bool {
+    if detector.unless.is_empty() {
+        return false;
+    }
+    let is_code =
+        matches!(passage.kind, PassageKind::Code | PassageKind::Script | PassageKind::Data);
+    let clause = &passage.text.text[clause_range(&passage.text.text, place, is_code)];
+    detector.unless.iter().any(|regex| regex.is_match(clause))
+}
+
+/// The command or sentence that a place stands in.
+fn clause_range(text: &str, place: &Range<usize>, is_code: bool) -> Range<usize> {
+    let first = floor(text, place.start.saturating_sub(NEAR));
+    let last = floor(text, (place.end + NEAR).min(text.len()));
+    let ends = |at: usize| {
+        let rest = &text.as_bytes()[at..];
+        match rest {
+            [b';', ..] | [b'&', b'&', ..] | [b'|', b'|', ..] | [b'\n', b'\n', ..] => true,
+            [b'\n', ..] => is_code,
+            [b'.' | b'!' | b'?', b' ' | b'\n', ..] => !is_code,
+            _ => false,
+        }
+    };
+    let start = (first..place.start).rev().find(|at| ends(*at)).map_or(first, |at| at + 1);
+    let end = (place.end..last).find(|at| ends(*at)).unwrap_or(last);
+    start..end
 }
 
 /// Tells whether the line of a match is a comment of the code.
@@ -278,20 +365,22 @@ fn is_warning_line(text: &str, place: &Range<usize>) -> bool {
 fn judge(
     rule: &ScanRule,
     firm: bool,
-    usage: Usage,
+    context: Context,
     passage: &Passage,
     parts: &SkillParts<'_>,
 ) -> Severity {
-    if usage == Usage::Mentioned {
+    if context == Context::Shown {
         return rule.severity.lowered(2);
     }
     let hides = passage.encodings.iter().any(|encoding| encoding.hides());
+    let warned = usize::from(context == Context::Warned);
     if hides && rule.severity >= Severity::Medium {
-        return rule.severity.raised();
+        return rule.severity.raised().lowered(warned);
     }
     let aside = matches!(parts.files[passage.file].role, FileRole::Reference | FileRole::Data);
     // No warning excuses a firm match where the reader is told what to do; elsewhere it may be a quotation.
-    if aside && (!firm || passage.warned) { rule.severity.lowered(1) } else { rule.severity }
+    let aside = usize::from(aside && (!firm || passage.warned));
+    rule.severity.lowered(warned + aside)
 }
 
 /// The line of a place, or as much of it as stands near: a line may be the whole file.

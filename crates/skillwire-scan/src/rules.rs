@@ -65,6 +65,8 @@ pub(crate) struct FlowDetector {
 pub(crate) struct TextDetector {
     /// One of these must match: it is the place of the finding.
     pub(crate) any: Vec<Pattern>,
+    /// Matches what one of `any` matches, if these are several: most texts have none of them.
+    pub(crate) gate: Option<Pattern>,
     /// Each of these must match near it.
     pub(crate) with: Vec<Pattern>,
     /// How near.

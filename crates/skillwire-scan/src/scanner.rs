@@ -3,10 +3,13 @@
 use std::borrow::Cow;
 
 use crate::{
-    RuleSet, ScanReport, ScanRule, SkillFiles, UnseenReason, checks,
+    RuleSet, ScanReport, ScanRule, SkillFiles, UnseenReason,
+    archive::Unpacked,
+    checks,
     file_kind::{self, FileKind},
     finding::Encoding,
     flow::{self, CodeChunk, FlowPair},
+    image,
     language::Language,
     ledger, matching,
     rules::{Detector, FlowDetector},
@@ -22,9 +25,9 @@ use crate::{
 };
 
 /// The most bytes of one file that are looked at.
-const MOST_FILE_BYTES: usize = 4 << 20;
+pub(crate) const MOST_FILE_BYTES: usize = 4 << 20;
 
-/// The longest document that is read by its structure.
+/// The longest piece of a document that is read by its structure.
 const MOST_MARKDOWN_BYTES: usize = 1 << 20;
 
 /// The most decoded bytes of one file, for each of its bytes.
@@ -35,19 +38,26 @@ const MOST_DECODED: usize = 4;
 /// The result depends on the files and the rules alone.
 pub fn scan(skill: &SkillFiles, rules: &RuleSet) -> ScanReport {
     let mut report = ScanReport::default();
+    let unpacked = Unpacked::of(skill, &mut report.coverage);
     let mut parts = SkillParts::default();
     for file in &skill.files {
         match &file.content {
-            FileContent::Read(bytes) => parts.add(&file.path, bytes, &mut report),
+            FileContent::Read(bytes) => {
+                let opened = unpacked.opened(&file.path);
+                parts.add(&file.path, bytes, opened, &mut report);
+            }
             FileContent::Unread { size, reason } => {
                 report.coverage.miss(&file.path, *size, *reason);
             }
         }
     }
+    for file in &unpacked.files {
+        parts.add(&file.path, &file.bytes, unpacked.opened(&file.path), &mut report);
+    }
     matching::apply(&parts, rules, &mut report);
     follow(&parts, rules, &mut report);
-    checks::apply(&parts, skill, rules, &mut report);
     report.ledger = ledger::collect(&parts);
+    checks::apply(&parts, skill, rules, &mut report);
     report.sort();
     report
 }
@@ -64,6 +74,7 @@ pub(crate) struct SkillParts<'a> {
 #[derive(Debug)]
 pub(crate) struct ScannedFile<'a> {
     pub(crate) path: &'a str,
+    pub(crate) kind: FileKind,
     pub(crate) role: FileRole,
     pub(crate) bytes: &'a [u8],
     pub(crate) text: Cow<'a, str>,
@@ -72,44 +83,57 @@ pub(crate) struct ScannedFile<'a> {
 }
 
 impl<'a> SkillParts<'a> {
-    fn add(&mut self, path: &'a str, bytes: &'a [u8], report: &mut ScanReport) {
+    /// Adds a file; `opened` says whether it is an archive whose files are added as well.
+    fn add(&mut self, path: &'a str, bytes: &'a [u8], opened: bool, report: &mut ScanReport) {
         let size = bytes.len() as u64;
-        let unseen = match FileKind::of(bytes) {
+        let kind = FileKind::of(bytes);
+        let unseen = match kind {
             _ if bytes.len() > MOST_FILE_BYTES => Some(UnseenReason::TooLarge),
             FileKind::Compiled => Some(UnseenReason::Compiled),
-            FileKind::Archive { .. } => Some(UnseenReason::Archive),
+            FileKind::Archive if !opened => Some(UnseenReason::Archive),
             FileKind::Binary => Some(UnseenReason::Binary),
-            FileKind::Text | FileKind::Image => None,
+            FileKind::Text if file_kind::has_other_parts(bytes) => {
+                report.coverage.miss(path, None, UnseenReason::Binary);
+                None
+            }
+            FileKind::Archive | FileKind::Text | FileKind::Image => None,
         };
-        if let Some(reason) = unseen {
-            report.coverage.miss(path, Some(size), reason);
-            let text = Cow::Borrowed("");
-            let (hidden, links) = (Vec::new(), Vec::new());
-            let role = FileRole::Data;
-            self.files.push(ScannedFile { path, role, bytes, text, hidden, links });
-            return;
+        match unseen {
+            Some(reason) => report.coverage.miss(path, Some(size), reason),
+            None => {
+                report.coverage.files += 1;
+                report.coverage.bytes += size;
+            }
         }
-        report.coverage.files += 1;
-        report.coverage.bytes += size;
-        if FileKind::of(bytes) == FileKind::Image {
+        // A shell or an interpreter reads over a few bytes that are none of a text.
+        let read_as_text = kind == FileKind::Text || file_kind::is_mostly_text(bytes);
+        if unseen == Some(UnseenReason::TooLarge) {
+            self.add_file(path, kind, bytes);
+        } else if kind == FileKind::Image {
             self.add_image(path, bytes, report);
-        } else {
-            self.add_text(path, bytes, report);
+        } else if !read_as_text {
+            self.add_file(path, kind, bytes);
         }
+        if read_as_text && unseen != Some(UnseenReason::TooLarge) {
+            self.add_text(path, kind, bytes, report);
+        }
+    }
+
+    /// Adds a file without text.
+    fn add_file(&mut self, path: &'a str, kind: FileKind, bytes: &'a [u8]) {
+        let (role, text) = (FileRole::Data, Cow::Borrowed(""));
+        let (hidden, links) = (Vec::new(), Vec::new());
+        self.files.push(ScannedFile { path, kind, role, bytes, text, hidden, links });
     }
 
     fn add_image(&mut self, path: &'a str, bytes: &'a [u8], report: &mut ScanReport) {
         let index = self.files.len();
-        let (role, text) = (FileRole::Data, Cow::Borrowed(""));
-        self.files.push(ScannedFile {
-            path,
-            role,
-            bytes,
-            text,
-            hidden: Vec::new(),
-            links: Vec::new(),
-        });
-        for text in file_kind::image_texts(bytes) {
+        self.add_file(path, FileKind::Image, bytes);
+        let parts = image::parts(bytes);
+        if !parts.complete {
+            report.coverage.miss(path, Some(bytes.len() as u64), UnseenReason::TooDeep);
+        }
+        for text in parts.texts {
             let text = MappedText::made(fold(&text).text.text, 0);
             let passage = self.passage(index, PassageKind::Comment, None, text);
             let passage = Passage { encodings: vec![Encoding::ImageText], ..passage };
@@ -117,35 +141,70 @@ impl<'a> SkillParts<'a> {
         }
     }
 
-    fn add_text(&mut self, path: &'a str, bytes: &'a [u8], report: &mut ScanReport) {
-        let text = String::from_utf8_lossy(bytes);
+    fn add_text(
+        &mut self,
+        path: &'a str,
+        kind: FileKind,
+        bytes: &'a [u8],
+        report: &mut ScanReport,
+    ) {
+        let text = match file_kind::utf16_text(bytes) {
+            Some(text) => Cow::Owned(text),
+            None => String::from_utf8_lossy(bytes),
+        };
         let folded = fold(&text);
         let language = Language::of_file(path, &folded.text.text);
         let role = file_kind::role(path, language);
         let index = self.files.len();
         let hidden = folded.hidden;
-        self.files.push(ScannedFile { path, role, bytes, text, hidden, links: Vec::new() });
+        self.files.push(ScannedFile { path, kind, role, bytes, text, hidden, links: Vec::new() });
         let mut budget = bytes.len() * MOST_DECODED + 64_000;
-        let is_document = matches!(role, FileRole::Instructions | FileRole::Reference);
-        let passages = if is_document && bytes.len() <= MOST_MARKDOWN_BYTES {
-            let document = markdown::read(index, &folded.text, &mut self.sections);
-            self.files[index].links = document.links;
-            document.passages
-        } else {
-            let kind = match role {
-                FileRole::Script => PassageKind::Script,
-                FileRole::Data => PassageKind::Data,
-                FileRole::Instructions | FileRole::Reference => PassageKind::Prose,
-            };
-            let text =
-                if role == FileRole::Script { tidy(&folded.text, language) } else { folded.text };
-            vec![self.passage(index, kind, language, text)]
+        let kind = match role {
+            FileRole::Script => PassageKind::Script,
+            FileRole::Data => PassageKind::Data,
+            FileRole::Instructions | FileRole::Reference => PassageKind::Prose,
+        };
+        let passages = match role {
+            FileRole::Instructions | FileRole::Reference => {
+                self.document(index, &folded.text, path, report)
+            }
+            FileRole::Script => {
+                vec![self.passage(index, kind, language, tidy(&folded.text, language))]
+            }
+            FileRole::Data => vec![self.passage(index, kind, language, folded.text)],
         };
         self.sections += 1;
         for passage in passages {
             self.add_passage(passage, &mut budget, path, report);
         }
         self.add_hidden(index, &mut budget, report);
+    }
+
+    /// Reads a document by its structure. One that is too long for that is read in pieces, and reported:
+    /// a block of code may be cut in two.
+    fn document(
+        &mut self,
+        index: usize,
+        text: &MappedText,
+        path: &str,
+        report: &mut ScanReport,
+    ) -> Vec<Passage> {
+        let mut passages = Vec::new();
+        let mut at = 0;
+        while at < text.text.len() {
+            let end = piece_end(&text.text, at);
+            let whole = at == 0 && end == text.text.len();
+            let piece = if whole { Cow::Borrowed(text) } else { Cow::Owned(text.slice(at, end)) };
+            let document = markdown::read(index, &piece, &mut self.sections);
+            self.files[index].links.extend(document.links);
+            passages.extend(document.passages);
+            at = end;
+        }
+        if text.text.len() > MOST_MARKDOWN_BYTES {
+            let bytes = Some(text.text.len() as u64);
+            report.coverage.miss(path, bytes, UnseenReason::NotParsed);
+        }
+        passages
     }
 
     /// Adds what hidden characters spell.
@@ -206,6 +265,21 @@ impl<'a> SkillParts<'a> {
             self.passages.push(passage);
         }
     }
+}
+
+/// Where a piece of a long document ends that begins at `at`: at an empty line, if there is one.
+fn piece_end(text: &str, at: usize) -> usize {
+    let rest = &text[at..];
+    if rest.len() <= MOST_MARKDOWN_BYTES {
+        return text.len();
+    }
+    let mut most = MOST_MARKDOWN_BYTES;
+    while !rest.is_char_boundary(most) {
+        most -= 1;
+    }
+    let piece = &rest[..most];
+    let end = piece.rfind("\n\n").or_else(|| piece.rfind('\n')).map_or(most, |end| end + 1);
+    at + end
 }
 
 /// Follows data through the code of all files.

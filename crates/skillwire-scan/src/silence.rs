@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use skillwire_core::Digest;
 
-use crate::{ScanFinding, ScanReport};
+use crate::{ScanFinding, ScanReport, archive};
 
 /// Silences of findings.
 #[derive(Debug, Clone, Default)]
@@ -132,8 +132,10 @@ fn content_of(
     finding: &ScanFinding,
     located: impl Fn(&str) -> Option<(String, Digest)>,
 ) -> Option<(String, Digest)> {
-    let (path, digest) = located(finding.file())?;
-    let mut files: Vec<&str> = finding.evidence.iter().map(|it| it.file.as_str()).collect();
+    // What is in an archive has no digest of its own: the archive has.
+    let file = |path| if located(path).is_some() { path } else { archive::outer(path) };
+    let (path, digest) = located(file(finding.file()))?;
+    let mut files: Vec<&str> = finding.evidence.iter().map(|it| file(&it.file)).collect();
     files.sort_unstable();
     files.dedup();
     if files.len() <= 1 {

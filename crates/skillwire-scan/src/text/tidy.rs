@@ -59,7 +59,9 @@ fn joins(text: &str, language: Option<Language>) -> Vec<Change<'static>> {
     let before = |at: usize| at.checked_sub(1).and_then(|at| bytes.get(at));
     let mut changes = Vec::new();
     let mut at = 0;
-    while at < bytes.len() {
+    let matters = |byte: &u8| matches!(byte, b'\\' | b'`' | b'^' | b'\'' | b'"' | b'$');
+    while let Some(passed) = bytes[at..].iter().position(matters) {
+        at += passed;
         let next = bytes.get(at + 1);
         let taken = match bytes[at] {
             b'\\' if next == Some(&b'\n') => {

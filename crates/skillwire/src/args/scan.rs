@@ -2,17 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use serde::Deserialize;
 
 use super::{OriginArgs, ReportFormat};
+use crate::completion::paths_or_labels;
 
 #[derive(Debug, Args)]
 pub(crate) struct ScanArgs {
     /// Skills or folders of skills, handles of skills, or labels of servers.
     ///
     /// Files of servers are fetched, because you ask to look at them; nothing is approved or loaded.
-    #[arg(default_value = ".", value_name = "PATH|HANDLE|SERVER")]
+    #[arg(default_value = ".", value_name = "PATH|HANDLE|SERVER", add = paths_or_labels())]
     pub(crate) targets: Vec<String>,
     /// How findings are printed [default: human].
     #[arg(long, value_enum, value_name = "FORMAT")]
@@ -33,7 +34,7 @@ pub(crate) struct ScanArgs {
     #[arg(long)]
     pub(crate) ledger: bool,
     /// Compare with another version of the same skill, and say what is new.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) since: Option<String>,
     /// Print the entries that silence the findings of this rule, for `skillwire.toml`.
     #[arg(long, value_name = "RULE", requires = "reason")]

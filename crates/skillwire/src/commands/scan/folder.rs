@@ -45,7 +45,7 @@ pub(super) struct FoundSkill {
     /// Its name in reports: a path that the user can open.
     name: String,
     directory: PathBuf,
-    /// The directories of skills inside it, which are scanned on their own.
+    /// The directories of skills inside it, which are scanned on their own, in order.
     nested: Vec<PathBuf>,
 }
 
@@ -68,10 +68,15 @@ impl ScanFolder {
             return Err(Failure::usage(message).hint("Name a skill or a folder of skills."));
         }
         found.sort();
-        let directories: Vec<_> = found.iter().map(|(_, directory)| directory.clone()).collect();
+        // In this order what is inside of a directory follows it: comparing each with each other one takes
+        // longer than the scan of ten thousand skills.
+        let mut directories: Vec<_> =
+            found.iter().map(|(_, directory)| directory.clone()).collect();
+        directories.sort();
         let skills = found.into_iter().map(|(name, directory)| {
-            let inside = |other: &&PathBuf| **other != directory && other.starts_with(&directory);
-            let nested = directories.iter().filter(inside).cloned().collect();
+            let after = directories.partition_point(|other| *other <= directory);
+            let inside = directories[after..].iter().take_while(|it| it.starts_with(&directory));
+            let nested = inside.cloned().collect();
             FoundSkill { name, directory, nested }
         });
         let skills = skills.collect();
@@ -217,8 +222,9 @@ impl FoundSkill {
             if kind.is_symlink() {
                 files.add_unread(path, None, UnseenReason::Link);
             } else if kind.is_dir() {
-                let own = !self.nested.contains(&entry.path()) && !is_repository(&name);
-                if own {
+                if is_repository(&name) {
+                    files.add_unread(format!("{path}/"), None, UnseenReason::Repository);
+                } else if self.nested.binary_search(&entry.path()).is_err() {
                     self.read_folder(&entry.path(), &format!("{path}/"), depth - 1, files, budget);
                 }
             } else if kind.is_file() {
