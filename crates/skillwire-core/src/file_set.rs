@@ -6,7 +6,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::{
     file_rules::{holds_no_secret, secret_kind},
-    finding::{Code, Finding},
+    finding::{Code, Exemption, Finding},
     link_rules,
     path::{RelPath, SKILL_FILE},
     secret_text,
@@ -73,10 +73,8 @@ pub fn check_secret(path: &RelPath, bytes: Option<&[u8]>) -> Option<Finding> {
             path.as_str(),
             format!("The file looks like {kind}, and everything in a skill is served."),
         )
-        .help(format!(
-            "Move it out of the skill, or pass `--allow-secret-file '{}'` if it is not a secret.",
-            path.file_name()
-        )),
+        .help("Move it out of the skill, or allow it if it is not a secret.")
+        .exempt_by(Exemption::SecretFile(path.file_name().to_owned())),
     )
 }
 
@@ -88,16 +86,16 @@ pub fn check_secret_text(file: CheckedFile<'_>) -> Vec<Finding> {
     let Ok(text) = std::str::from_utf8(file.bytes) else { return Vec::new() };
     let report = |secret: secret_text::SecretText| {
         let kind = secret.kind;
+        // A pattern for the name of `SKILL.md` would let through what every other skill says.
+        let path = file.path.as_str();
+        let exemption =
+            (secret.sure && path != SKILL_FILE).then(|| Exemption::SecretFile(path.to_owned()));
         let (code, message, help) = if secret.sure {
             let remove = "Remove it, and revoke it if it was ever published";
-            let help = match file.path.as_str() {
-                // A pattern for this name would let through what every other skill says.
-                SKILL_FILE => format!("{remove}."),
-                path => {
-                    format!(
-                        "{remove}; or pass `--allow-secret-file '{path}'` if it is not a secret."
-                    )
-                }
+            let help = if exemption.is_some() {
+                format!("{remove}; or allow it if it is not a secret.")
+            } else {
+                format!("{remove}.")
             };
             let message = format!("This looks like {kind}, and everything in a skill is served.");
             (Code::SecretText, message, help)
@@ -107,7 +105,8 @@ pub fn check_secret_text(file: CheckedFile<'_>) -> Vec<Finding> {
                         example, such as `your-key-here`.";
             (Code::SecretPossible, message, help.to_owned())
         };
-        Finding::new(code, file.path.as_str(), message).help(help).at(file.bytes, secret.span)
+        let finding = Finding::new(code, path, message).help(help).at(file.bytes, secret.span);
+        Finding { exemption, ..finding }
     };
     secret_text::find(text).take(MOST_SECRETS).map(report).collect()
 }

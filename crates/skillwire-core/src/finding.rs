@@ -9,6 +9,22 @@ use crate::{
     span::{Position, Span},
 };
 
+/// A setting of the server's operator that would let the file of a finding pass.
+///
+/// Programs word it for their users: one has options, another a configuration file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Exemption {
+    /// Files of this name or path hold no secret, whatever they look like.
+    SecretFile(String),
+    /// Symbolic links may lead out of the folder and its repository.
+    FollowLinks,
+    /// Files may have several hard links.
+    HardLinks,
+    /// Nothing is remembered for the next start.
+    NoIndex,
+}
+
 /// One thing that is wrong, or worth knowing, about one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
@@ -39,6 +55,9 @@ pub struct Finding {
     /// The one safe repair, when there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repair: Option<Repair>,
+    /// The setting that would let the file pass, when there is one.
+    #[serde(skip)]
+    pub exemption: Option<Exemption>,
 }
 
 impl Finding {
@@ -55,6 +74,7 @@ impl Finding {
             message: message.into(),
             help: None,
             repair: None,
+            exemption: None,
         }
     }
 
@@ -69,6 +89,13 @@ impl Finding {
     #[must_use]
     pub fn repair(mut self, repair: Repair) -> Self {
         self.repair = Some(repair);
+        self
+    }
+
+    /// Names the setting that would let the file pass.
+    #[must_use]
+    pub fn exempt_by(mut self, exemption: Exemption) -> Self {
+        self.exemption = Some(exemption);
         self
     }
 

@@ -56,7 +56,7 @@ impl Frontmatter {
         if let Some(text) = text("compatibility")? {
             at_most("compatibility", &text, MAX_COMPATIBILITY_CHARS)?;
         }
-        Ok(Self { fields, name })
+        Ok(Self { fields: exact(fields), name })
     }
 
     /// Returns the skill's name.
@@ -74,6 +74,20 @@ impl Frontmatter {
     pub fn fields(&self) -> &Map<String, Value> {
         &self.fields
     }
+}
+
+/// Gives an object no more room than it needs: a listing holds very many of these, and one that was read
+/// field by field takes almost twice as much.
+fn exact(fields: Map<String, Value>) -> Map<String, Value> {
+    let mut exact = Map::with_capacity(fields.len());
+    for (key, value) in fields {
+        let value = match value {
+            Value::Object(fields) => Value::Object(self::exact(fields)),
+            value => value,
+        };
+        exact.insert(key, value);
+    }
+    exact
 }
 
 impl Serialize for Frontmatter {

@@ -15,6 +15,20 @@ pub enum LineChange {
     Added,
 }
 
+impl LineChange {
+    /// The sign in front of the line in a unified diff.
+    pub fn sign(self) -> char {
+        match self {
+            Self::Unchanged => ' ',
+            Self::Removed => '-',
+            Self::Added => '+',
+        }
+    }
+}
+
+/// The line of a unified diff below one that no line feed ends.
+pub const NO_LINE_FEED: &str = "\\ No newline at end of file";
+
 /// One line of a [`DiffHunk`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiffLine<'a> {

@@ -2,7 +2,7 @@
 
 mod files;
 
-use std::{error::Error, sync::Arc};
+use std::{collections::BTreeMap, error::Error, sync::Arc};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -38,6 +38,15 @@ pub trait SkillGenerator: Send + Sync + std::fmt::Debug {
 pub trait RemoteGenerator: Send + Sync {
     /// Requests one file; `None` if the skill has no such file.
     fn fetch(&self, path: &RelPath) -> BoxFuture<Result<Option<Bytes>, GenerateError>>;
+
+    /// Requests the `SKILL.md` that the server writes for these values of the skill's arguments, or for
+    /// none; `None` if it has one text for all values, in which they are filled in.
+    fn fetch_with(
+        &self,
+        _arguments: &BTreeMap<String, String>,
+    ) -> Option<BoxFuture<Result<Option<Bytes>, GenerateError>>> {
+        None
+    }
 
     /// Requests the children of a directory, `""` being the skill's own; `None` if the server does
     /// not list them.

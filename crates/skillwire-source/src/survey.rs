@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use skillwire_core::{
-    Code, Finding, SKILL_FILE, Strictness,
+    Code, Exemption, Finding, SKILL_FILE, Strictness,
     limits::{MAX_BYTES, MAX_FILES},
 };
 
@@ -96,7 +96,8 @@ impl<'a> SkillSurvey<'a> {
         if rules.single_link && file.hard_links > 1 {
             let message = format!("The file has {} hard links.", file.hard_links);
             let finding = Finding::new(Code::HardLink, path, message)
-                .help("Replace it with a copy, or serve without `--require-single-link`.");
+                .help("Replace it with a copy.")
+                .exempt_by(Exemption::HardLinks);
             self.findings.push(finding);
         }
     }

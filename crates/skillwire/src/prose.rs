@@ -16,14 +16,18 @@ const MOST_INDENT: usize = 3;
 
 /// Standard output, for prose and tables.
 pub(crate) fn stdout() -> ProseWriter<anstream::Stdout> {
-    let width = terminal_size_of(io::stdout()).map(columns);
-    ProseWriter { out: anstream::stdout(), width, line: Vec::new() }
+    ProseWriter { out: anstream::stdout(), width: width(), line: Vec::new() }
 }
 
 /// Standard error, for prose and tables.
 pub(crate) fn stderr() -> ProseWriter<anstream::Stderr> {
     let width = terminal_size_of(io::stderr()).map(columns);
     ProseWriter { out: anstream::stderr(), width, line: Vec::new() }
+}
+
+/// The width to which lines of standard output are broken; `None` for a pipe.
+pub(crate) fn width() -> Option<usize> {
+    terminal_size_of(io::stdout()).map(columns)
 }
 
 fn columns((width, _): (Width, Height)) -> usize {

@@ -1,7 +1,7 @@
 //! The files of a skill: names, secrets, links and scripts.
 
 use skillwire_core::{
-    Code, Finding, Level, RelPath,
+    Code, Exemption, Finding, Level, RelPath,
     file_set::{self, CheckedFile},
     skill_file,
 };
@@ -131,7 +131,7 @@ fn a_file_whose_name_says_secret_is_an_error_that_names_the_way_out_v_43() {
     let check = |path: &str| file_set::check_secret(&RelPath::parse(path).expect("a path"), None);
     let finding = check("deploy/.env.local").expect("an environment file is found");
     assert_eq!((finding.code, finding.level), (Code::SecretFile, Level::Error));
-    assert!(finding.help.is_some_and(|help| help.contains("--allow-secret-file '.env.local'")));
+    assert_eq!(finding.exemption, Some(Exemption::SecretFile(".env.local".to_owned())));
     assert_eq!(check("deploy/env.md"), None);
 }
 
@@ -148,11 +148,10 @@ fn tokens_in_a_text_are_errors_with_their_lines_v_43() {
     let findings = check("notes.md", text.as_bytes());
     assert_eq!(codes(&findings), [Code::SecretText]);
     assert_eq!(findings[0].position.map(|p| (p.line, p.column)), Some((2, 7)));
-    let help = |finding: &Finding| finding.help.clone().unwrap_or_default();
-    assert!(help(&findings[0]).contains("--allow-secret-file 'notes.md'"));
+    assert_eq!(findings[0].exemption, Some(Exemption::SecretFile("notes.md".to_owned())));
     // That way out would let through what every other `SKILL.md` says.
     let findings = check("SKILL.md", text.as_bytes());
-    assert!(!help(&findings[0]).contains("--allow-secret-file"));
+    assert_eq!(findings[0].exemption, None);
     let many = (0..30).map(token).collect::<Vec<_>>().join("\n");
     assert_eq!(check("notes.md", many.as_bytes()).len(), 20);
     assert_eq!(check("notes.bin", &[text.as_bytes(), b"\xff"].concat()), []);

@@ -16,7 +16,7 @@ use std::{
     },
 };
 
-use skillwire_core::{Code, Finding, is_ignored};
+use skillwire_core::{Code, Exemption, Finding, is_ignored};
 
 use super::{
     file_store::RootDir,
@@ -323,7 +323,7 @@ fn not_followed(shown: String, text: &Path, reason: DeadEnd, anywhere: bool) -> 
                 "The symbolic link leads to `{text}`, outside the folder and its repository, and is \
                  not followed."
             ),
-            "Name the folder it leads to as a further folder, or pass `--follow-links`.",
+            "Name the folder it leads to as a further folder.",
         ),
         DeadEnd::Nowhere => (
             format!("The symbolic link leads to `{text}`, which does not exist or cannot be read."),
@@ -338,7 +338,9 @@ fn not_followed(shown: String, text: &Path, reason: DeadEnd, anywhere: bool) -> 
             "Name the folders that hold the skills instead.",
         ),
     };
-    Box::new(Finding::new(Code::SymlinkNotScanned, shown, message).help(help))
+    let leaves = matches!(reason, DeadEnd::Outside) && !anywhere;
+    let finding = Finding::new(Code::SymlinkNotScanned, shown, message).help(help);
+    Box::new(Finding { exemption: leaves.then_some(Exemption::FollowLinks), ..finding })
 }
 
 /// Tells whether opening a directory failed because a link stands in its place.

@@ -26,7 +26,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use skillwire_core::{Code, Digest, Finding, RelPath, SKILL_FILE};
+use skillwire_core::{Code, Digest, Exemption, Finding, RelPath, SKILL_FILE};
 
 pub use self::options::DirectoryOptions;
 use self::{
@@ -314,12 +314,13 @@ impl DirectorySource {
 fn index_not_kept(label: &str, error: &str) -> Finding {
     let message = format!("What was read cannot be remembered for the next start: {error}.");
     Finding::new(Code::IndexNotKept, label, message)
-        .help("Make the cache folder writable, or serve with `--no-index`.")
+        .help("Make the cache folder writable.")
+        .exempt_by(Exemption::NoIndex)
 }
 
 /// A number that changes with what is reported of the same files, so that an index from before the
 /// change is built again.
-const REVISION: u32 = 2;
+const REVISION: u32 = 3;
 
 /// A digest of everything besides the files that decides what is reported.
 fn about(canonical: &Path, label: &str, prefix: &[String], rules: &ServingRules) -> Digest {

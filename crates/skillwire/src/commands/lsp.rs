@@ -10,8 +10,10 @@ pub(super) fn run() -> Outcome {
     let options = EditorOptions::default().version(env!("CARGO_PKG_VERSION")).silenced_by(
         Box::new(|folder, file, finding| {
             // A file that cannot be read silences nothing; `check` says what is wrong with it.
-            SilenceRules::beside(folder)
-                .is_ok_and(|rules| rules.reason(finding, Some(file)).is_some())
+            SilenceRules::beside(folder).is_ok_and(|rules| {
+                let is_excluded = rules.excludes(folder) || rules.excludes(file);
+                is_excluded || rules.reason(finding, Some(file)).is_some()
+            })
         }),
     );
     let served = serve(&connection, &options);

@@ -16,7 +16,7 @@ pub(crate) fn github(out: &mut impl Write, finding: &Finding) -> std::io::Result
             write!(out, ",endColumn={}", to.column)?;
         }
     }
-    let help = finding.help.as_ref().map_or(String::new(), |help| format!("\n{help}"));
+    let help = super::help(finding).map_or(String::new(), |help| format!("\n{help}"));
     let message = data(&format!("{}{help}", finding.message));
     writeln!(out, ",title={}::{message}", property(finding.code.as_str()))
 }

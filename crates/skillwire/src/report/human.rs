@@ -98,8 +98,8 @@ impl HumanReport {
         if first {
             group = group.element(Severity::NOTE.with_name("why").message(finding.code.why()));
         }
-        if let Some(help) = &finding.help {
-            group = group.element(Severity::HELP.message(printable(help)));
+        if let Some(help) = super::help(finding) {
+            group = group.element(Severity::HELP.message(printable(&help)));
         }
         if finding.repair.is_some() && self.explained.is_some() {
             let message = "`skillwire check --fix` makes this repair; `--diff` shows it.";
@@ -145,7 +145,7 @@ fn visible(c: char) -> char {
 
 #[cfg(test)]
 mod tests {
-    use skillwire_core::Span;
+    use skillwire_core::{Exemption, Span};
 
     use super::*;
 
@@ -170,7 +170,8 @@ mod tests {
         let generated = Finding::new(Code::DynamicSkill, "reports/daily", "It is generated.")
             .help("Serve files where you can.");
         let forgotten = Finding::new(Code::IndexNotKept, "skills", "The disk is full.")
-            .help("Make the cache folder writable, or serve with `--no-index`.");
+            .help("Make the cache folder writable.")
+            .exempt_by(Exemption::NoIndex);
         let mut out = Vec::new();
         let mut human = HumanReport::explaining();
         for finding in [unreadable, unstable, generated, forgotten] {

@@ -8,7 +8,7 @@ mod sarif;
 use std::io::Write;
 
 use serde::Serialize;
-use skillwire_core::{CharClasses, Finding};
+use skillwire_core::{CharClasses, Exemption, Finding};
 
 pub(crate) use self::{
     concise::concise,
@@ -21,6 +21,23 @@ pub(crate) use self::{
     github::github_lines,
     sarif::{sarif_log, sarif_uri},
 };
+
+/// Returns what to do about a finding, with the option that lets its file pass.
+pub(crate) fn help(finding: &Finding) -> Option<String> {
+    let help = finding.help.as_deref()?;
+    let option = match finding.exemption.as_ref() {
+        Some(Exemption::SecretFile(pattern)) => {
+            format!("`--allow-secret-file '{pattern}'` allows it.")
+        }
+        Some(Exemption::FollowLinks) => "`--follow-links` follows it.".to_owned(),
+        Some(Exemption::HardLinks) => {
+            "Without `--require-single-link` it is served as it is.".to_owned()
+        }
+        Some(Exemption::NoIndex) => "`--no-index` remembers nothing.".to_owned(),
+        _ => return Some(help.to_owned()),
+    };
+    Some(format!("{help} {option}"))
+}
 
 /// Writes one finding in the form of a compiler's message.
 pub(crate) fn finding(out: &mut impl Write, finding: &Finding) -> std::io::Result<()> {

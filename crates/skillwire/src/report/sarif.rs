@@ -59,7 +59,7 @@ fn result(finding: &Finding, codes: &[Code]) -> Value {
             "endColumn": to.column,
         });
     }
-    let text = match &finding.help {
+    let text = match super::help(finding) {
         Some(help) => format!("{} {help}", finding.message),
         None => finding.message.clone(),
     };

@@ -7,7 +7,7 @@ use std::{any::Any, collections::BTreeSet, sync::Arc};
 
 use parking_lot::Mutex;
 use skillwire_core::{
-    Code, Digest, Excerpt, Finding, Level, Position, RelPath, SkillUri, Span,
+    Code, Digest, Excerpt, Exemption, Finding, Level, Position, RelPath, SkillUri, Span,
     repair::{Edit, Repair},
 };
 
@@ -57,8 +57,19 @@ pub(super) fn decode(
 }
 
 fn put_finding(out: &mut Vec<u8>, finding: &Finding) {
-    let Finding { code, level, file, position, end, span, excerpt, message, help, repair } =
-        finding;
+    let Finding {
+        code,
+        level,
+        file,
+        position,
+        end,
+        span,
+        excerpt,
+        message,
+        help,
+        repair,
+        exemption,
+    } = finding;
     put_text(out, code.as_str());
     put_text(out, level.as_str());
     put_text(out, file);
@@ -80,6 +91,34 @@ fn put_finding(out: &mut Vec<u8>, finding: &Finding) {
         put_number(out, edit.span.start);
         put_number(out, edit.span.end);
         put_text(out, &edit.text);
+    }
+    let pattern = match exemption {
+        Some(Exemption::SecretFile(pattern)) => Some(pattern.as_str()),
+        _ => None,
+    };
+    out.push(exemption.as_ref().map_or(0, exemption_number));
+    put_option(out, pattern);
+}
+
+fn exemption_number(exemption: &Exemption) -> u8 {
+    match exemption {
+        Exemption::SecretFile(_) => 1,
+        Exemption::FollowLinks => 2,
+        Exemption::HardLinks => 3,
+        // What concerns no group of skills is not recorded.
+        _ => 0,
+    }
+}
+
+fn exemption(reader: &mut ByteReader<'_>) -> Option<Option<Exemption>> {
+    let number = reader.byte()?;
+    let pattern = reader.list(text)?.pop();
+    match (number, pattern) {
+        (0, None) => Some(None),
+        (1, Some(pattern)) => Some(Some(Exemption::SecretFile(pattern))),
+        (2, None) => Some(Some(Exemption::FollowLinks)),
+        (3, None) => Some(Some(Exemption::HardLinks)),
+        _ => None,
     }
 }
 
@@ -105,7 +144,20 @@ fn finding(reader: &mut ByteReader<'_>) -> Option<Finding> {
     let edits = reader.list(|reader| Some(Edit::new(self::span(reader)?, reader.text()?)))?;
     let replace = (!edits.is_empty()).then_some(Repair::Replace(edits));
     let repair = name.map(Repair::Rename).or(replace);
-    Some(Finding { code, level, file, position, end, span, excerpt, message, help, repair })
+    let exemption = exemption(reader)?;
+    Some(Finding {
+        code,
+        level,
+        file,
+        position,
+        end,
+        span,
+        excerpt,
+        message,
+        help,
+        repair,
+        exemption,
+    })
 }
 
 fn position(reader: &mut ByteReader<'_>) -> Option<Position> {

@@ -5,10 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use skillwire_core::{LineChange, diff_lines};
+use skillwire_core::diff_lines;
 
 use crate::{
-    output::{ADDED, FAINT, REMOVED},
+    output::{ADDED, FAINT, REMOVED, changed_line},
     report::printable,
 };
 
@@ -40,14 +40,7 @@ pub(in crate::commands) fn content(
         writeln!(out, "{FAINT}{hunk}{FAINT:#}")?;
         for line in hunk.lines {
             let text = if visible { printable(line.text) } else { line.text.to_owned() };
-            match line.change {
-                LineChange::Unchanged => writeln!(out, " {text}")?,
-                LineChange::Removed => writeln!(out, "{REMOVED}-{text}{REMOVED:#}")?,
-                LineChange::Added => writeln!(out, "{ADDED}+{text}{ADDED:#}")?,
-            }
-            if !line.is_ended {
-                writeln!(out, "\\ No newline at end of file")?;
-            }
+            changed_line(out, line, &text)?;
         }
     }
     Ok(())

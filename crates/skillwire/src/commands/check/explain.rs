@@ -3,21 +3,20 @@
 use std::io::Write;
 
 use skillwire_core::Code;
+use skillwire_terminal::markdown;
 
 use super::Outcome;
-use crate::{exit::Exit, failure::Failure, output::STRONG, prose};
+use crate::{exit::Exit, failure::Failure, output::styled, prose};
 
-/// Prints the page of a code.
+/// Prints the page of a code: rendered for a terminal, and to a pipe as it is written.
 pub(super) fn run(code: &str) -> Outcome {
     let found = Code::parse(code).ok_or_else(|| unknown(code))?;
-    let mut out = prose::stdout();
-    for line in found.page().lines() {
-        if line.starts_with('#') {
-            writeln!(out, "{STRONG}{line}{STRONG:#}")?;
-        } else {
-            writeln!(out, "{line}")?;
-        }
-    }
+    let text = match prose::width() {
+        Some(width) => styled(&markdown(found.page()), width),
+        None => found.page().to_owned(),
+    };
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(Exit::Ok)
 }

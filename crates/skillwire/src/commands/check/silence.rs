@@ -151,7 +151,7 @@ impl SilenceRules {
     }
 
     /// Whether a path is left out of the check.
-    pub(super) fn excludes(&self, path: &Path) -> bool {
+    pub(in crate::commands) fn excludes(&self, path: &Path) -> bool {
         let relative = path.strip_prefix(&self.base).ok().and_then(Path::to_str);
         relative.is_some_and(|relative| self.excluded.matches(relative))
     }

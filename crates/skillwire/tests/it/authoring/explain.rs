@@ -27,3 +27,18 @@ async fn a_code_that_does_not_exist_is_answered_with_those_that_are_alike() {
         .await
         .assert_refused(2, "There is no code `E0308`.");
 }
+
+/// A terminal gets the page as it reads; a pipe gets the Markdown.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_page_is_rendered_on_a_terminal() {
+    let user = crate::host::user::TestUser::new();
+    let arguments = ["check", "--explain", "link-missing"];
+    let size = Some((80, 40));
+    let mut terminal =
+        crate::host::terminal::TerminalSession::start_sized(user.command(&arguments), true, size);
+    let shown = terminal.wait_for_screen("backquotes").await;
+    assert!(shown.contains("Why it matters") && !shown.contains('#'), "{shown}");
+    let piped = user.run_ok(&arguments).await;
+    assert!(piped.contains("\n## Why it matters\n"), "{piped}");
+}

@@ -70,6 +70,77 @@ async fn packages_that_npm_installed_are_no_part_of_a_skill() {
     assert!(!entries.stdout.contains("node_modules"), "{entries:?}");
 }
 
+/// Sends a message of the Language Server Protocol.
+#[cfg(feature = "editor")]
+async fn send(input: &mut tokio::process::ChildStdin, message: serde_json::Value) {
+    use tokio::io::AsyncWriteExt as _;
+
+    let text = message.to_string();
+    let framed = format!("Content-Length: {}\r\n\r\n{text}", text.len());
+    input.write_all(framed.as_bytes()).await.unwrap();
+}
+
+/// Reads the next message of the Language Server Protocol.
+#[cfg(feature = "editor")]
+async fn receive(
+    output: &mut tokio::io::BufReader<tokio::process::ChildStdout>,
+) -> serde_json::Value {
+    use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _};
+
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        output.read_line(&mut line).await.unwrap();
+        match line.trim_end().split_once(": ") {
+            Some(("Content-Length", digits)) => length = digits.parse().unwrap(),
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let mut bytes = vec![0; length];
+    output.read_exact(&mut bytes).await.unwrap();
+    serde_json::from_slice(&bytes).unwrap()
+}
+
+#[cfg(feature = "editor")]
+#[tokio::test]
+async fn an_editor_shows_no_findings_of_what_the_project_excludes() {
+    let folder = SkillFolder::new();
+    folder.file("skillwire.toml", "[check]\nexclude = [\"drafts/**\", \"*/a/old.md\"]\n");
+    let broken = crate::support::skill_with("a", "") + "[gone](gone.md) [old](old.md)\n";
+    folder.file("drafts/a/SKILL.md", &broken).file("live/a/SKILL.md", &broken);
+    folder.file("live/a/old.md", "[gone](gone.md)\n");
+    let mut command = crate::support::command(&folder, &["lsp"]);
+    command.stdin(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = tokio::io::BufReader::new(child.stdout.take().unwrap());
+    send(
+        &mut input,
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}),
+    )
+    .await;
+    receive(&mut output).await;
+    send(&mut input, json!({"jsonrpc": "2.0", "method": "initialized", "params": {}})).await;
+    for place in ["drafts", "live"] {
+        let uri = format!("file://{}", folder.join(place).join("a/SKILL.md").display());
+        let document = json!({"uri": uri, "languageId": "markdown", "version": 1, "text": broken});
+        let opened = json!({"textDocument": document});
+        let method = "textDocument/didOpen";
+        send(&mut input, json!({"jsonrpc": "2.0", "method": method, "params": opened})).await;
+    }
+    // Findings are sent in the order of the folders, so those of drafts would come first.
+    let published =
+        tokio::time::timeout(crate::support::TEST_TIMEOUT, receive(&mut output)).await.unwrap();
+    let uri = published["params"]["uri"].as_str().unwrap();
+    assert!(uri.ends_with("/live/a/SKILL.md"), "{published}");
+    assert_eq!(published["params"]["diagnostics"][0]["code"], "link-missing", "{published}");
+    send(&mut input, json!({"jsonrpc": "2.0", "id": 2, "method": "shutdown"})).await;
+    let ended =
+        tokio::time::timeout(crate::support::TEST_TIMEOUT, receive(&mut output)).await.unwrap();
+    assert_eq!(ended["id"], 2, "nothing is said about `live/a/old.md`: {ended}");
+}
+
 #[cfg(feature = "editor")]
 #[tokio::test]
 async fn an_editor_that_says_nothing_ends_the_language_server_with_one_sentence() {
