@@ -4,8 +4,8 @@ use serde::{Serialize, Serializer};
 
 /// A format in which a server offers its skills.
 ///
-/// The order is that of the ladder: from the released extension down to resources that only look
-/// like skills.
+/// The order is that in which hosts try them: from the released extension down to resources that
+/// only look like skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
     /// D1, the released extension: `skills/list` and `skills/get`.

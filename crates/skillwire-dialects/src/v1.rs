@@ -50,11 +50,12 @@ pub struct Freshness {
 pub struct ReadEntries {
     /// The most that is accepted of one skill.
     pub limits: EntryLimits,
-    /// Whether each entry's text is kept, which has members that this program does not know.
+    /// Whether each entry's text is kept, which may have members that this program does not know.
     pub keep_text: bool,
 }
 
-/// An entry, and the text it was read from where [`ReadEntries::keep_text`] asks for it.
+/// An entry, and the text it was read from where [`ReadEntries::keep_text`] asks for it and the entry alone
+/// would be written otherwise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedEntry {
     /// The entry.
@@ -180,7 +181,9 @@ impl ReadEntries {
                 age: draft::read(text, self.limits),
             }
         })?;
-        let text = self.keep_text.then(|| text.into());
+        // Most servers write what the entry would be written as, and a listing holds very many entries.
+        let differs = || serde_json::to_string(&entry).ok().as_deref() != Some(text);
+        let text = (self.keep_text && differs()).then(|| text.into());
         Ok(ReceivedEntry { entry: Arc::new(entry), text })
     }
 }
@@ -274,9 +277,16 @@ mod tests {
         let text = json!({ "skill": entry(), "ttlMs": 5, "cacheScope": "public" }).to_string();
         let read = ReadEntries { keep_text: true, ..ReadEntries::default() };
         let (received, fresh) = read.answer(&SkillUri::parse(URI).unwrap(), &text).unwrap();
-        assert_eq!(received.text.as_deref(), Some(&*entry().to_string()));
+        assert_eq!(received.text, None, "the entry says all of it");
         let lifetime = Duration::from_millis(5);
         assert_eq!(fresh, Freshness { lifetime, private: false, oddity: None });
+        let mut more = entry();
+        more["_meta"] = json!({ "by": "someone" });
+        for kept in [more.to_string(), format!("{:#}", entry())] {
+            let text = format!(r#"{{"skill":{kept}}}"#);
+            let (received, _) = read.answer(&SkillUri::parse(URI).unwrap(), &text).unwrap();
+            assert_eq!(received.text.as_deref(), Some(&*kept));
+        }
         let other = SkillUri::parse("skill://other/refunds/SKILL.md").unwrap();
         let substituted = UnusableAnswer::Substituted(SkillUri::parse(URI).unwrap());
         assert_eq!(read.answer(&other, &text), Err(substituted));

@@ -51,9 +51,9 @@ pub struct Config {
     /// used only as clients read files and request pages again.
     pub cache_bytes: u64,
     /// The most bytes of large answers that wait for their clients to read them, besides what is
-    /// cached, but at least 64 MiB. A request for a large file waits until there is room for it.
+    /// cached, but at least 64 MiB. A request for a large file waits until there is memory for it.
     pub answer_bytes: u64,
-    /// How long a request waits for room before it is refused.
+    /// How long a request waits for memory before it is refused.
     pub answer_wait: Duration,
     /// The dialects that are enabled besides the extension.
     pub dialects: Dialects,
@@ -123,7 +123,7 @@ impl Config {
         self
     }
 
-    /// Sets how long a request waits for room before it is refused.
+    /// Sets how long a request waits for memory before it is refused.
     #[must_use]
     pub fn answer_wait(mut self, time: Duration) -> Self {
         self.answer_wait = time;

@@ -41,10 +41,11 @@ pub use skillwire_protocol::{Icon, ServerIdentity};
 pub use self::{
     caller::Caller,
     config::{CacheScope, Config},
-    engine::{Answer, AnswerRoom, Engine, EngineBuilder, Outcome},
+    engine::{Answer, Engine, EngineBuilder, Outcome, ReservedMemory},
     payload::{OutgoingMessage, Payload},
     read_observer::ReadObserver,
     subscription::{
-        Feed, Filter, Followed, LegacySubscriptions, MAX_SUBSCRIBED_URIS, Room, Subscription,
+        Feed, Filter, Followed, LegacySubscriptions, MAX_SUBSCRIBED_URIS, Subscription,
+        SubscriptionQuota,
     },
 };

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use skillwire_protocol::RequestId;
 
-use crate::engine::budget::{AnswerRoom, LARGE_ANSWER};
+use crate::engine::budget::{LARGE_ANSWER, ReservedMemory};
 
 /// Pieces of at most this many bytes are copied to their neighbour, because sending a separate
 /// piece costs more than copying them.
@@ -13,9 +13,9 @@ const SMALL: usize = 1_024;
 #[derive(Debug)]
 pub struct Payload {
     pieces: Vec<Bytes>,
-    /// The room that these bytes occupy; pieces may hold room of their own.
-    room: Option<AnswerRoom>,
-    /// Whether all large pieces hold room of their own.
+    /// The memory that these bytes occupy; pieces may hold memory of their own.
+    memory: Option<ReservedMemory>,
+    /// Whether all large pieces hold memory of their own.
     counted: bool,
 }
 
@@ -25,31 +25,31 @@ impl Payload {
         // Includes space for the pieces that a response adds around them.
         let mut all = Vec::with_capacity(5);
         all.extend(pieces);
-        Self { pieces: all, room: None, counted: false }
+        Self { pieces: all, memory: None, counted: false }
     }
 
-    /// Marks a result whose large pieces hold room of their own.
+    /// Marks a result whose large pieces hold memory of their own.
     pub(crate) fn counted(self) -> Self {
         Self { counted: true, ..self }
     }
 
-    /// Holds the room that was taken for the result, as far as it needs it.
-    pub(crate) fn within(mut self, room: Option<AnswerRoom>) -> Self {
-        if let Some(mut room) = room {
-            room.resize(self.pieces.iter().map(Bytes::len).sum::<usize>() as u64);
-            self.room = Some(room);
+    /// Holds the memory that was taken for the result, as far as it needs it.
+    pub(crate) fn within(mut self, memory: Option<ReservedMemory>) -> Self {
+        if let Some(mut memory) = memory {
+            memory.resize(self.pieces.iter().map(Bytes::len).sum::<usize>() as u64);
+            self.memory = Some(memory);
         }
         self
     }
 
-    /// Holds room until the bytes have been sent.
-    pub(crate) fn hold(&mut self, room: AnswerRoom) {
-        self.room = Some(room);
+    /// Holds memory until the bytes have been sent.
+    pub(crate) fn hold(&mut self, memory: ReservedMemory) {
+        self.memory = Some(memory);
     }
 
-    /// Returns the bytes of room that a large result still needs.
-    pub(crate) fn needs_room(&self) -> Option<u64> {
-        if self.counted || self.room.is_some() {
+    /// Returns the bytes of memory that a large result still needs.
+    pub(crate) fn needs_memory(&self) -> Option<u64> {
+        if self.counted || self.memory.is_some() {
             return None;
         }
         let length: usize = self.pieces.iter().map(Bytes::len).sum();
@@ -63,7 +63,7 @@ impl Payload {
 
     /// Wraps the result into the response to a request.
     pub fn into_response(self, id: &RequestId) -> OutgoingMessage {
-        let Self { mut pieces, room, counted: _ } = self;
+        let Self { mut pieces, memory, counted: _ } = self;
         let (start, id, result) =
             (&br#"{"jsonrpc":"2.0","id":"#[..], id.as_json().as_bytes(), &br#","result":"#[..]);
         let is_small = |piece: &&mut Bytes| piece.len() <= SMALL;
@@ -75,7 +75,7 @@ impl Payload {
             Some(last) => *last = [&last[..], b"}"].concat().into(),
             None => pieces.push(Bytes::from_static(b"}")),
         }
-        OutgoingMessage { pieces, room }
+        OutgoingMessage { pieces, memory }
     }
 }
 
@@ -89,7 +89,7 @@ impl From<Bytes> for Payload {
 #[derive(Debug)]
 pub struct OutgoingMessage {
     pieces: Vec<Bytes>,
-    room: Option<AnswerRoom>,
+    memory: Option<ReservedMemory>,
 }
 
 impl OutgoingMessage {
@@ -103,10 +103,10 @@ impl OutgoingMessage {
         self.len() == 0
     }
 
-    /// Returns the pieces in order, and the room that a large message occupies. A transport keeps the
-    /// room until the pieces have been sent.
-    pub fn into_pieces(self) -> (Vec<Bytes>, Option<AnswerRoom>) {
-        (self.pieces, self.room)
+    /// Returns the pieces in order, and the memory that a large message occupies. A transport keeps the
+    /// memory until the pieces have been sent.
+    pub fn into_pieces(self) -> (Vec<Bytes>, Option<ReservedMemory>) {
+        (self.pieces, self.memory)
     }
 
     /// Joins the pieces to one line that ends with a line feed.
@@ -120,7 +120,7 @@ impl OutgoingMessage {
 
 impl From<String> for OutgoingMessage {
     fn from(text: String) -> Self {
-        Self { pieces: vec![Bytes::from(text)], room: None }
+        Self { pieces: vec![Bytes::from(text)], memory: None }
     }
 }
 

@@ -170,21 +170,21 @@ impl Filter {
     }
 }
 
-/// Counts how many more files legacy sessions may subscribe to.
+/// How many more files legacy sessions may subscribe to.
 #[derive(Debug)]
-pub struct Room {
+pub struct SubscriptionQuota {
     left: AtomicUsize,
-    /// The room that this is a share of.
+    /// The quota that this is a share of.
     whole: Option<Arc<Self>>,
 }
 
-impl Room {
-    /// Creates room for `most` subscriptions.
+impl SubscriptionQuota {
+    /// Creates a quota of `most` subscriptions.
     pub fn new(most: usize) -> Arc<Self> {
         Arc::new(Self { left: AtomicUsize::new(most), whole: None })
     }
 
-    /// Creates a share of a room, for at most `most` subscriptions.
+    /// Creates a share of a quota, for at most `most` subscriptions.
     pub fn share_of(whole: &Arc<Self>, most: usize) -> Arc<Self> {
         Arc::new(Self { left: AtomicUsize::new(most), whole: Some(Arc::clone(whole)) })
     }
@@ -214,27 +214,27 @@ impl Room {
 #[derive(Debug)]
 pub struct LegacySubscriptions {
     uris: Mutex<HashMap<Arc<str>, Followed>>,
-    /// The room for subscriptions, which sessions share.
-    room: Arc<Room>,
+    /// The quota for subscriptions, which sessions share.
+    quota: Arc<SubscriptionQuota>,
     /// Notifications that are also sent when the listings change.
     lists: &'static [&'static str],
 }
 
 impl Drop for LegacySubscriptions {
     fn drop(&mut self) {
-        self.room.give_back(self.lock().len());
+        self.quota.give_back(self.lock().len());
     }
 }
 
 impl LegacySubscriptions {
-    /// Creates the subscriptions of a session that shares its room with no other.
+    /// Creates the subscriptions of a session that shares its quota with no other.
     pub fn alone(lists: &'static [&'static str]) -> Self {
-        Self::within(&Room::new(MAX_SUBSCRIBED_URIS), lists)
+        Self::within(&SubscriptionQuota::new(MAX_SUBSCRIBED_URIS), lists)
     }
 
-    /// Creates the subscriptions of a session that shares `room` with others.
-    pub fn within(room: &Arc<Room>, lists: &'static [&'static str]) -> Self {
-        Self { uris: Mutex::default(), room: Arc::clone(room), lists }
+    /// Creates the subscriptions of a session that shares `quota` with others.
+    pub fn within(quota: &Arc<SubscriptionQuota>, lists: &'static [&'static str]) -> Self {
+        Self { uris: Mutex::default(), quota: Arc::clone(quota), lists }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Followed>> {
@@ -260,7 +260,7 @@ impl LegacySubscriptions {
                         "A session may subscribe to at most {MAX_SUBSCRIBED_URIS} resources."
                     )));
                 }
-                if !self.room.take() {
+                if !self.quota.take() {
                     return Err(RpcError::invalid_params(
                         "Too many resources are subscribed to; try again later.",
                     ));
@@ -268,7 +268,7 @@ impl LegacySubscriptions {
                 let followed = follow(&uri).unwrap_or(Followed::Itself);
                 uris.insert(uri, followed);
             }
-            method::RESOURCES_UNSUBSCRIBE if uris.remove(&uri).is_some() => self.room.give_back(1),
+            method::RESOURCES_UNSUBSCRIBE if uris.remove(&uri).is_some() => self.quota.give_back(1),
             _ => {}
         }
         Ok(())
@@ -507,9 +507,9 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_a_part_of_the_whole_room_sec_13() {
-        let whole = Room::new(3);
-        let share = Room::share_of(&whole, 2);
+    fn a_share_is_a_part_of_the_whole_quota_sec_13() {
+        let whole = SubscriptionQuota::new(3);
+        let share = SubscriptionQuota::share_of(&whole, 2);
         assert!(share.take() && share.take() && !share.take());
         assert!(whole.take() && !whole.take());
         share.give_back(2);
@@ -519,15 +519,15 @@ mod tests {
     }
 
     #[test]
-    fn sessions_share_room_for_their_subscriptions_v_08() {
-        let room = Room::new(3);
+    fn sessions_share_a_quota_for_their_subscriptions_v_08() {
+        let quota = SubscriptionQuota::new(3);
         let subscribe =
             |session: &LegacySubscriptions, uri| note(session, "resources/subscribe", uri);
-        let [one, two] = [(); 2].map(|()| LegacySubscriptions::within(&room, &[]));
+        let [one, two] = [(); 2].map(|()| LegacySubscriptions::within(&quota, &[]));
         assert!(subscribe(&one, "a") && subscribe(&one, "b") && subscribe(&two, "a"));
-        assert!(!subscribe(&two, "b"), "there is no room");
+        assert!(!subscribe(&two, "b"), "the quota is used up");
         assert!(subscribe(&two, "a"), "what is there already needs none");
-        // Each subscription gives its room back exactly once.
+        // Each subscription gives its quota back exactly once.
         assert!(
             note(&two, "resources/unsubscribe", "a") && note(&two, "resources/unsubscribe", "a")
         );

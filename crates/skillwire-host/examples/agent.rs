@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let found = host.discover().await;
     let handle = found.registry.items().first().map(|item| item.handle.clone());
     let tools = ModelTools::new(host);
-    println!("{}", serde_json::to_string_pretty(&tools.specs().await?)?);
+    println!("{}", serde_json::to_string_pretty(&tools.specs()?)?);
     let call = json!({ "name": handle.ok_or("The server lists no skill.")? });
     println!("{}", tools.call("load_skill", &call).await?);
     Ok(())

@@ -32,7 +32,7 @@ pub(crate) use self::listing::{ListingInProgress, NoListing};
 use self::named::NamedEntries;
 pub use self::{address::OriginAddress, listing::Listing};
 use crate::dialect::{
-    self, AskError, Ladder, ListReleased, OfferedFiles, OpenedArchives, SkillServer,
+    self, AskError, DialectDetection, ListReleased, OfferedFiles, OpenedArchives, SkillServer,
 };
 
 /// The delays before the host retries after an internal error of the server.
@@ -244,8 +244,9 @@ impl Remote {
             return dialect::list_web_origin(self, web).await;
         }
         let client = self.client().await?;
-        let ladder = Ladder::new(self, client.server(), self.allows_legacy(), deadline);
-        let (listing, lifetime) = ladder.climb(self.recall_dialect(&client)).await?;
+        let detection =
+            DialectDetection::new(self, client.server(), self.allows_legacy(), deadline);
+        let (listing, lifetime) = detection.list(self.recall_dialect(&client)).await?;
         if let Some(dialect) = listing.dialect {
             self.remember_dialect(&client, dialect);
         }

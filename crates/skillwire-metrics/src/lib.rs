@@ -20,7 +20,7 @@ use std::sync::{
 };
 
 use prometheus_client::metrics::{counter::Counter, gauge::Gauge, histogram::Histogram};
-use skillwire_protocol::method::Method;
+use skillwire_protocol::{ErrorCode, method::Method};
 
 pub use self::labelled::{LabelledCounter, LabelledGauge};
 use self::shared::{RefusalLabels, ReloadLabels, RequestLabels, SharedMetrics};
@@ -161,11 +161,13 @@ impl Metrics {
 
 /// Returns the label of an error code; 0 is a result.
 pub fn outcome(code: i32) -> &'static str {
-    match code {
-        0 => "ok",
-        -32601 => "unknown-method",
-        -32602 | -32002 => "invalid",
-        -32603 => "failed",
+    if code == 0 {
+        return "ok";
+    }
+    match ErrorCode::from_number(code.into()) {
+        Some(ErrorCode::MethodNotFound) => "unknown-method",
+        Some(ErrorCode::InvalidParams | ErrorCode::LegacyResourceNotFound) => "invalid",
+        Some(ErrorCode::Internal) => "failed",
         _ => "refused",
     }
 }

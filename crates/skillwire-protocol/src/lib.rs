@@ -42,9 +42,6 @@ pub use self::{
     id::RequestId,
     identity::{Icon, ServerIdentity},
     lines::{LineAssembler, LineEvent},
-    paging::{
-        MAX_CURSOR_BYTES, NextPage, Page, PageLimits, Pager, Pages, Truncation, cursor_params,
-        paginate,
-    },
+    paging::{MAX_CURSOR_BYTES, NextPage, PageLimits, Pager, Truncation, cursor_params},
     version::Era,
 };

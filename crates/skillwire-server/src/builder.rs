@@ -253,7 +253,7 @@ impl SkillsBuilder {
     }
 
     /// Sets the most bytes of large answers that wait for their clients to read them, besides what is
-    /// cached, and how long a request waits for room before it is refused.
+    /// cached, and how long a request waits for memory before it is refused.
     #[must_use]
     pub fn answer_memory(mut self, bytes: u64, wait: std::time::Duration) -> Self {
         self.config.answer_bytes = bytes;

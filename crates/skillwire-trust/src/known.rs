@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skillwire_core::{ContentSet, Resources, SkillEntry, SkillName};
+use skillwire_core::{ContentSet, Resources, SkillEntry, SkillName, SkillResource};
 use skillwire_dialects::{Dialect, OfferedSkill, SkillArgument, SkillOffer};
 
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
     origin::{Origin, SkillId},
     record::Approval,
     refusal::{Reason, Refusal},
+    run_grants::is_script,
 };
 
 /// A skill that a server lists in an older dialect and whose `SKILL.md` the host has not read yet.
@@ -124,6 +125,19 @@ impl KnownSkill {
             Self::Listed(skill) => skill.offer(),
             Self::Unread(skill) => Some(skill.offer()),
             Self::Contradicted(skill) => skill.first().offer(),
+        }
+    }
+
+    /// Tells whether the skill may have scripts: its entry names one, or its server is an older one
+    /// whose listing need not name the files.
+    pub fn may_have_scripts(&self) -> bool {
+        let is_script = |file: &SkillResource| {
+            self.entry().uri.below(&file.uri).is_some_and(|path| is_script(&path))
+        };
+        match &self.entry().resources {
+            _ if self.offer().is_some() => true,
+            Resources::Listed(files) => files.iter().any(is_script),
+            Resources::Dynamic => false,
         }
     }
 

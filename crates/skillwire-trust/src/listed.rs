@@ -117,8 +117,8 @@ impl ListedSkill {
 
     /// Returns the entry as its server wrote it, with members that this program does not know.
     ///
-    /// It is kept only if [`Policy::keeps_entry_text`](crate::Policy::keeps_entry_text) says so and
-    /// a server wrote an entry.
+    /// It is kept only if [`Policy::keeps_entry_text`](crate::Policy::keeps_entry_text) says so, a
+    /// server wrote an entry, and [`Self::entry`] would be written otherwise.
     pub fn text(&self) -> Option<&Arc<str>> {
         self.text.as_ref()
     }

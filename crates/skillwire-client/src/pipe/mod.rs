@@ -94,9 +94,10 @@ impl Pipe {
     ) -> Result<Box<RawValue>, ClientError> {
         let (reply, answer) = oneshot::channel();
         self.shared.pending.add(call.id, WaitingCaller::Answer { bytes, reply })?;
-        let mut under_way = UnderWay { shared: Arc::clone(&self.shared), id: call.id, sent: false };
+        let mut pending_request =
+            PendingRequest { shared: Arc::clone(&self.shared), id: call.id, sent: false };
         self.shared.send(call.text.clone()).await?;
-        under_way.sent = call.may_be_cancelled();
+        pending_request.sent = call.may_be_cancelled();
         answer.await.unwrap_or_else(|_| Err(ended("it was given up")))
     }
 
@@ -107,11 +108,12 @@ impl Pipe {
         let receiver = changes.subscribe();
         let waiting = WaitingCaller::Changes { acknowledged: Some(sender), changes };
         self.shared.pending.add(call.id, waiting)?;
-        let mut under_way = UnderWay { shared: Arc::clone(&self.shared), id: call.id, sent: false };
+        let mut pending_request =
+            PendingRequest { shared: Arc::clone(&self.shared), id: call.id, sent: false };
         self.shared.send(call.text.clone()).await?;
-        under_way.sent = true;
+        pending_request.sent = true;
         acknowledged.await.unwrap_or_else(|_| Err(ended("it was given up")))?;
-        Ok(Changes::new(receiver, Some(SubscriptionGuard::new(move || drop(under_way)))))
+        Ok(Changes::new(receiver, Some(SubscriptionGuard::new(move || drop(pending_request)))))
     }
 
     /// Subscribes to the changes that a legacy server announces.
@@ -264,13 +266,13 @@ async fn write_all(
 }
 
 /// A request without an answer yet.
-struct UnderWay {
+struct PendingRequest {
     shared: Arc<PipeShared>,
     id: u64,
     sent: bool,
 }
 
-impl Drop for UnderWay {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         if self.shared.pending.forget(self.id) && self.sent {
             // If the queue is full, the server is not reading, so a cancellation would not reach it

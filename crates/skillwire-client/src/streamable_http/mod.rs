@@ -114,9 +114,9 @@ impl StreamableHttp {
         call: &OutgoingRequest,
         bytes: usize,
     ) -> Result<Box<RawValue>, ClientError> {
-        let mut under_way = UnderWay::new(self, call);
+        let mut pending_request = PendingRequest::new(self, call);
         let outcome = self.exchange(call, bytes).await;
-        under_way.version = None;
+        pending_request.version = None;
         outcome
     }
 
@@ -427,20 +427,20 @@ async fn follow(
 
 /// A request without an answer yet; dropping it tells a legacy server that the caller no longer
 /// waits.
-struct UnderWay {
+struct PendingRequest {
     http: Arc<StreamableHttp>,
     id: u64,
     version: Option<&'static str>,
 }
 
-impl UnderWay {
+impl PendingRequest {
     fn new(http: &Arc<StreamableHttp>, call: &OutgoingRequest) -> Self {
         let told = call.era() == Era::Legacy && call.may_be_cancelled();
         Self { http: Arc::clone(http), id: call.id, version: call.version.filter(|_| told) }
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         if let Some(version) = self.version {
             self.http.later(version, cancelled(self.id));

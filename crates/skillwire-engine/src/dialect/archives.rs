@@ -15,7 +15,7 @@ use super::{
     DialectPart,
     documents::{ByLength, ReadyDocument},
 };
-use crate::engine::{AnswerRoom, OwnedCall, contents::published, resource_changed};
+use crate::engine::{OwnedCall, ReservedMemory, contents::published, resource_changed};
 
 /// How many digests of archives are remembered after their bytes are gone.
 const REMEMBERED: usize = 65_536;
@@ -136,10 +136,13 @@ pub(super) fn named_by<'a>(
     })
 }
 
-/// Waits for room for an archive of a skill: its files, the archive of at most the same size, and the
+/// Waits for memory for an archive of a skill: its files, the archive of at most the same size, and the
 /// answer, which is a third longer.
-pub(super) async fn room(call: &OwnedCall, skill: &Skill) -> Result<Option<AnswerRoom>, RpcError> {
-    call.room(packable(skill).map_or(0, |tree| total(tree).saturating_mul(4))).await
+pub(super) async fn reserve(
+    call: &OwnedCall,
+    skill: &Skill,
+) -> Result<Option<ReservedMemory>, RpcError> {
+    call.reserve(packable(skill).map_or(0, |tree| total(tree).saturating_mul(4))).await
 }
 
 /// Reads a skill as an archive.

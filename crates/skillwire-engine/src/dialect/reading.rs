@@ -32,9 +32,9 @@ pub(crate) async fn read(call: OwnedCall, uri: String, missing: RpcError) -> Out
             Ok(contents(&call, &uri, dialects::skills_over_mcp::XML_MEDIA_TYPE, made))
         }
         AliasTarget::Archive(skill, format) => {
-            let room = archives::room(&call, &skill).await?;
+            let memory = archives::reserve(&call, &skill).await?;
             let archive = archives::read(&call, &skill, format).await?.ok_or(missing)?;
-            Ok(call.contents(&uri, format.media_type(), &archive.bytes).within(room))
+            Ok(call.contents(&uri, format.media_type(), &archive.bytes).within(memory))
         }
         AliasTarget::Manifest(skill) => {
             let manifest = fastmcp::manifest(&skill).ok_or(missing)?;

@@ -5,15 +5,13 @@ use std::sync::Arc;
 use skillwire_core::RelPath;
 use skillwire_dialects::{
     FileText, SkillCard,
-    sep_2076::{
-        ArgumentValues, SkillAnswer, SkillFile, extend_entry, fill, link_label, linked_paths,
-    },
+    sep_2076::{ArgumentValues, SkillAnswer, SkillFile, extend_entry, link_label, linked_paths},
 };
 use skillwire_protocol::{RpcError, truncated};
 use skillwire_source::Skill;
 
 use super::dependencies;
-use crate::engine::{Outcome, OwnedCall, about_name, media_type, uri_of};
+use crate::engine::{Outcome, OwnedCall, about_name, body, media_type, uri_of};
 
 /// Extends the entry of a skill with the members of this dialect and of the "Skills" page.
 pub(crate) fn superset(call: &OwnedCall, skill: &Skill, name: &str) -> String {
@@ -32,12 +30,11 @@ pub(crate) async fn get(call: OwnedCall, name: String, arguments: ArgumentValues
         RpcError::invalid_params(message).with_data(about_name(&name, unnamed.candidates))
     })?;
     let card = SkillCard::of_entry(&skill.entry);
-    let body = call.instructions(&skill).await?;
+    let body = body(call.skill_file_for(&skill, &card, &arguments).await?.as_bytes())?;
     let files = files(&call, &skill, &card, &body).await?;
-    let filled = fill(&body, &card.arguments(), &arguments);
     let answer = SkillAnswer {
         description: Some(card.description().into()),
-        instructions: filled.map_err(|error| RpcError::invalid_params(error.to_string()))?.into(),
+        instructions: body.into(),
         dependencies: dependencies::served(&call, &card),
         files,
     };

@@ -21,7 +21,7 @@ pub(crate) async fn read_collection(call: OwnedCall, skill: Arc<Skill>, asked: S
     let sizes = paths.iter().filter_map(|path| size(&skill, path));
     let known = sizes.fold(0, u64::saturating_add).min(MAX_COLLECTION_BYTES);
     // The text is a third longer than the files and is copied into the answer.
-    let room = call.room(known.saturating_mul(3)).await?;
+    let memory = call.reserve(known.saturating_mul(3)).await?;
     let mut contents = String::from("[");
     let mut total = 0;
     for path in paths {
@@ -44,7 +44,7 @@ pub(crate) async fn read_collection(call: OwnedCall, skill: Arc<Skill>, asked: S
     result.json("contents", &contents);
     result.cacheable();
     result.server_info();
-    Ok(Payload::from(result.finish()).within(room))
+    Ok(Payload::from(result.finish()).within(memory))
 }
 
 fn size(skill: &Skill, path: &RelPath) -> Option<u64> {

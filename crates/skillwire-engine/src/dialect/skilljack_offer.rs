@@ -7,8 +7,10 @@ use quick_cache::sync::Cache;
 use serde_json::{Map, Value, json};
 use skillwire_catalog::ViewId;
 use skillwire_core::RelPath;
-use skillwire_dialects::skilljack::{
-    self, AvailableSkill, AvailableSkills, MAX_NAMED, SKILL, file_uri,
+use skillwire_dialects::{
+    SkillCard,
+    sep_2076::{ArgumentValues, InvalidArguments},
+    skilljack::{self, AvailableSkill, AvailableSkills, MAX_NAMED, SKILL, file_uri},
 };
 use skillwire_protocol::{Era, RpcError};
 use skillwire_source::Skill;
@@ -95,9 +97,17 @@ impl Offer for SkilljackOffer {
     fn prompt(&self, invocation: Invocation) -> BoxFuture<'static, Result<PromptReply, Interrupt>> {
         let call = self.invoked(&invocation);
         async move {
-            let given = text(&invocation.arguments, "name");
-            let name = given.filter(|_| invocation.name == SKILL).unwrap_or(&invocation.name);
-            Ok(prompt(&call?, name).await?)
+            let (call, arguments) = (call?, &invocation.arguments);
+            if invocation.name == SKILL {
+                let name = text(arguments, "name").unwrap_or(SKILL);
+                return Ok(prompt(&call, name, None).await?);
+            }
+            let texts = arguments.iter();
+            let texts = texts.map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+            let values = texts
+                .collect::<Option<ArgumentValues>>()
+                .ok_or_else(|| RpcError::invalid_params(InvalidArguments::Malformed.to_string()))?;
+            Ok(prompt(&call, &invocation.name, Some(&values)).await?)
         }
         .boxed()
     }
@@ -132,7 +142,12 @@ fn prompts(call: &OwnedCall) -> Arc<Items> {
     let names = call.names_now();
     let each = call.snapshot.listed().filter_map(|skill| {
         let name = names.of_skill(&call.snapshot, skill)?;
-        Some(json!({ "name": name, "description": skill.description() }))
+        let mut prompt = json!({ "name": name, "description": skill.description() });
+        let arguments = SkillCard::of_entry(&skill.entry).arguments();
+        if !arguments.is_empty() {
+            prompt["arguments"] = json!(arguments);
+        }
+        Some(prompt)
     });
     Items::of(std::iter::once(skilljack::prompt()).chain(each))
 }
@@ -212,14 +227,28 @@ fn block(uri: &str, media_type: &str, bytes: &[u8]) -> Value {
     json!({ "type": "resource", "resource": resource })
 }
 
-async fn prompt(call: &OwnedCall, name: &str) -> Result<PromptReply, RpcError> {
+/// Returns a skill as a prompt, with the values of its arguments if the prompt can take them.
+async fn prompt(
+    call: &OwnedCall,
+    name: &str,
+    values: Option<&ArgumentValues>,
+) -> Result<PromptReply, RpcError> {
     let skill = match find(call, Some(name)).await? {
         Ok(skill) => skill,
         Err(message) => return Err(RpcError::invalid_params(message)),
     };
-    let bytes = call.bytes(&skill, &RelPath::skill_file()).await?;
-    let bytes = bytes.ok_or_else(RpcError::internal)?;
-    let message = skilljack::prompt_message(name, &String::from_utf8_lossy(&bytes));
+    let card = SkillCard::of_entry(&skill.entry);
+    let text = match values {
+        // Some clients send words with every prompt; they are for no skill that declares none.
+        Some(values) if !card.arguments().is_empty() => {
+            call.skill_file_for(&skill, &card, values).await?
+        }
+        _ => {
+            let bytes = call.bytes(&skill, &RelPath::skill_file()).await?;
+            String::from_utf8_lossy(&bytes.ok_or_else(RpcError::internal)?).into_owned()
+        }
+    };
+    let message = skilljack::prompt_message(name, &text);
     let messages = vec![message];
     Ok(PromptReply { description: Some(skill.description()), messages, ..PromptReply::default() })
 }

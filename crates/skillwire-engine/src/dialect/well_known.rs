@@ -20,7 +20,7 @@ use super::{
     documents::{DialectDocument, DocumentKey, ReadyDocument},
     names::{LookupNames, NameLookup},
 };
-use crate::engine::{AnswerRoom, OwnedCall, media_type};
+use crate::engine::{OwnedCall, ReservedMemory, media_type};
 
 /// A file or index that is published under `/.well-known/`.
 #[derive(Debug)]
@@ -31,8 +31,8 @@ pub struct Published {
     pub digest: Digest,
     /// The media type of the content.
     pub media_type: &'static str,
-    /// The room that large content occupies, until it has been sent.
-    pub room: Option<AnswerRoom>,
+    /// The memory that large content occupies, until it has been sent.
+    pub memory: Option<ReservedMemory>,
 }
 
 /// Tells whether a path may lead to something published.
@@ -73,9 +73,9 @@ async fn document(
         era: Era::Legacy,
     };
     let found = call.state.projections.documents.get(key, make).await?;
-    let room = call.room(found.bytes.len() as u64).await?;
+    let memory = call.reserve(found.bytes.len() as u64).await?;
     let ReadyDocument { bytes, digest } = found;
-    Ok(Some(Published { bytes, digest, media_type: MEDIA_TYPE, room }))
+    Ok(Some(Published { bytes, digest, media_type: MEDIA_TYPE, memory }))
 }
 
 /// Finds a file of a skill: `NAME/PATH`, decoded exactly once.
@@ -91,11 +91,11 @@ async fn file(call: &OwnedCall, rest: &str) -> Result<Option<Published>, RpcErro
         return Ok(None);
     };
     let digest = record.digest;
-    let room = call.room(record.size).await?;
+    let memory = call.reserve(record.size).await?;
     let bytes = call.bytes(&skill, &path).await?;
     Ok(bytes.map(|bytes| {
         let media_type = media_type(&skill, &path, &bytes);
-        Published { bytes, digest, media_type, room }
+        Published { bytes, digest, media_type, memory }
     }))
 }
 
@@ -105,13 +105,13 @@ async fn archive(
     format: ArchiveFormat,
 ) -> Result<Option<Published>, RpcError> {
     let Some(skill) = named(call, name).await? else { return Ok(None) };
-    let room = archives::room(call, &skill).await?;
+    let memory = archives::reserve(call, &skill).await?;
     let made = archives::read(call, &skill, format).await?;
     Ok(made.map(|archive| Published {
         bytes: archive.bytes,
         digest: archive.digest,
         media_type: format.media_type(),
-        room,
+        memory,
     }))
 }
 

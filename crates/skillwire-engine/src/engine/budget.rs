@@ -12,39 +12,39 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Outcome;
 
-/// Smaller answers need no room: at most one for each connection is in memory.
+/// Smaller answers reserve no memory: at most one for each connection is there at a time.
 pub(crate) const LARGE_ANSWER: usize = 256 * 1024;
 
 /// The bytes that one permit stands for.
 const UNIT: u64 = 4 * 1024;
 
-/// The most answers that wait for room when their bytes are in memory already.
+/// The most answers that wait for memory when their bytes are in memory already.
 const WAITING_WITH_BYTES: usize = 16;
 
-/// The memory for large answers; requests that find no room wait, first come, first served.
+/// The memory for large answers; requests that find none left wait, first come, first served.
 #[derive(Debug)]
 pub(crate) struct AnswerBudget {
-    room: Arc<Semaphore>,
+    memory: Arc<Semaphore>,
     /// All permits there are. An answer larger than everything takes all of it and is sent alone.
     all: u32,
     waiting_with_bytes: Semaphore,
     patience: Duration,
 }
 
-/// Room for the bytes of a large answer, which others may take when this is dropped.
+/// Memory reserved for the bytes of a large answer; others may reserve it when this is dropped.
 #[derive(Debug)]
-pub struct AnswerRoom {
+pub struct ReservedMemory {
     permit: OwnedSemaphorePermit,
     /// All permits there are.
     all: u32,
 }
 
-/// The error when there was no room for an answer in time.
+/// The error when there was no memory for an answer in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NoRoom;
+pub(crate) struct NoAnswerMemory;
 
-impl From<NoRoom> for RpcError {
-    fn from(NoRoom: NoRoom) -> Self {
+impl From<NoAnswerMemory> for RpcError {
+    fn from(NoAnswerMemory: NoAnswerMemory) -> Self {
         Self::new(
             ErrorCode::Internal,
             "The server is sending as many large answers as its memory allows. Try again in a \
@@ -59,56 +59,56 @@ impl AnswerBudget {
         let most = u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX);
         let all = u32::try_from(bytes / UNIT).unwrap_or(most).clamp(1, most);
         Self {
-            room: Arc::new(Semaphore::new(all as usize)),
+            memory: Arc::new(Semaphore::new(all as usize)),
             all,
             waiting_with_bytes: Semaphore::new(WAITING_WITH_BYTES),
             patience,
         }
     }
 
-    /// Waits for room for `bytes` that are not in memory yet.
-    pub(crate) async fn take(&self, bytes: u64) -> Result<AnswerRoom, NoRoom> {
-        if let Some(room) = self.try_take(bytes) {
-            return Ok(room);
+    /// Waits for memory for `bytes` that are not in memory yet.
+    pub(crate) async fn take(&self, bytes: u64) -> Result<ReservedMemory, NoAnswerMemory> {
+        if let Some(memory) = self.try_take(bytes) {
+            return Ok(memory);
         }
-        let permit = Arc::clone(&self.room).acquire_many_owned(self.units(bytes));
+        let permit = Arc::clone(&self.memory).acquire_many_owned(self.units(bytes));
         // The semaphore is never closed, so anything else than a permit is the time limit.
         if let Ok(Ok(permit)) = tokio::time::timeout(self.patience, permit).await {
-            return Ok(AnswerRoom { permit, all: self.all });
+            return Ok(ReservedMemory { permit, all: self.all });
         }
-        tracing::warn!(bytes, "there was no room for a large answer in time");
-        Err(NoRoom)
+        tracing::warn!(bytes, "there was no memory for a large answer in time");
+        Err(NoAnswerMemory)
     }
 
-    /// Takes room for `bytes` if it is free and no other request waits for it.
-    pub(crate) fn try_take(&self, bytes: u64) -> Option<AnswerRoom> {
-        let permit = Arc::clone(&self.room).try_acquire_many_owned(self.units(bytes)).ok()?;
-        Some(AnswerRoom { permit, all: self.all })
+    /// Takes memory for `bytes` if it is free and no other request waits for it.
+    pub(crate) fn try_take(&self, bytes: u64) -> Option<ReservedMemory> {
+        let permit = Arc::clone(&self.memory).try_acquire_many_owned(self.units(bytes)).ok()?;
+        Some(ReservedMemory { permit, all: self.all })
     }
 
-    /// Gives an answer that is ready the room it needs, or refuses it.
+    /// Gives an answer that is ready the memory it needs, or refuses it.
     pub(super) fn admit_now(&self, outcome: Outcome) -> Outcome {
         let mut payload = outcome?;
-        if let Some(bytes) = payload.needs_room() {
-            payload.hold(self.try_take(bytes).ok_or(NoRoom)?);
+        if let Some(bytes) = payload.needs_memory() {
+            payload.hold(self.try_take(bytes).ok_or(NoAnswerMemory)?);
         }
         Ok(payload)
     }
 
-    /// Waits until an answer has the room it needs.
+    /// Waits until an answer has the memory it needs.
     ///
-    /// Only answers whose size is not known beforehand come here without room. They are in memory while
-    /// they wait, so only a few may.
+    /// Only answers whose size is not known beforehand come here without reserved memory. They are in
+    /// memory while they wait, so only a few may.
     pub(super) async fn admit(&self, outcome: Outcome) -> Outcome {
         let mut payload = outcome?;
-        if let Some(bytes) = payload.needs_room() {
-            let room = if let Some(room) = self.try_take(bytes) {
-                room
+        if let Some(bytes) = payload.needs_memory() {
+            let memory = if let Some(memory) = self.try_take(bytes) {
+                memory
             } else {
-                let _turn = self.waiting_with_bytes.try_acquire().map_err(|_| NoRoom)?;
+                let _turn = self.waiting_with_bytes.try_acquire().map_err(|_| NoAnswerMemory)?;
                 self.take(bytes).await?
             };
-            payload.hold(room);
+            payload.hold(memory);
         }
         Ok(payload)
     }
@@ -123,10 +123,10 @@ fn units(bytes: u64, all: u32) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(all).min(all)
 }
 
-impl AnswerRoom {
+impl ReservedMemory {
     /// Changes the size; returns `false` if more is needed than is free.
     ///
-    /// This never waits: requests that each hold room and wait for more would wait for each other.
+    /// This never waits: requests that each hold memory and wait for more would wait for each other.
     pub(crate) fn resize(&mut self, bytes: u64) -> bool {
         let wanted = units(bytes, self.all) as usize;
         let held = self.permit.num_permits();
@@ -139,19 +139,19 @@ impl AnswerRoom {
         more.map(|more| self.permit.merge(more)).is_ok()
     }
 
-    /// Ties the room to bytes: it is held until the last reference to them is dropped.
+    /// Ties the memory to bytes: it is held until the last reference to them is dropped.
     pub(crate) fn tie_to(mut self, bytes: Vec<u8>) -> Bytes {
         self.resize(bytes.len() as u64);
-        Bytes::from_owner(BytesWithRoom { bytes, _room: self })
+        Bytes::from_owner(OwnedBytes { bytes, _memory: self })
     }
 }
 
-struct BytesWithRoom {
+struct OwnedBytes {
     bytes: Vec<u8>,
-    _room: AnswerRoom,
+    _memory: ReservedMemory,
 }
 
-impl AsRef<[u8]> for BytesWithRoom {
+impl AsRef<[u8]> for OwnedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn requests_for_room_are_served_in_turn_and_not_for_ever_sec_01() {
+    async fn requests_for_memory_are_served_in_turn_and_not_for_ever_sec_01() {
         let budget = Arc::new(AnswerBudget::new(100 * KIB, Duration::from_secs(20)));
         let first = budget.take(60 * KIB).await.unwrap();
         let waits = |bytes: u64| {
@@ -178,12 +178,12 @@ mod tests {
         };
         let large = waits(90 * KIB);
         tokio::task::yield_now().await;
-        // There would be room for a small one, but the large one came first.
+        // There would be memory for a small one, but the large one came first.
         assert!(budget.try_take(8 * KIB).is_none());
         drop(first);
         let large = large.await.unwrap().unwrap();
         let started = tokio::time::Instant::now();
-        assert_eq!(budget.take(20 * KIB).await.unwrap_err(), NoRoom);
+        assert_eq!(budget.take(20 * KIB).await.unwrap_err(), NoAnswerMemory);
         assert_eq!(started.elapsed(), Duration::from_secs(20));
         drop(large);
         assert!(budget.try_take(100 * KIB).is_some());
@@ -194,14 +194,14 @@ mod tests {
         for bytes in [0, 100 * KIB] {
             let budget = AnswerBudget::new(bytes, Duration::ZERO);
             let whole = budget.take(u64::MAX).await.unwrap();
-            assert_eq!(budget.take(1).await.unwrap_err(), NoRoom);
+            assert_eq!(budget.take(1).await.unwrap_err(), NoAnswerMemory);
             drop(whole);
             assert!(budget.take(1).await.is_ok());
         }
     }
 
     #[tokio::test]
-    async fn room_is_held_until_the_last_reference_to_the_bytes_is_gone_sec_01() {
+    async fn memory_is_held_until_the_last_reference_to_the_bytes_is_gone_sec_01() {
         let budget = AnswerBudget::new(100 * KIB, Duration::ZERO);
         let bytes = budget.take(80 * KIB).await.unwrap().tie_to(vec![0; 40 * 1024]);
         assert!(budget.try_take(64 * KIB).is_none());
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_of_unknown_size_need_room_too_sec_01() {
+    async fn answers_of_unknown_size_need_memory_too_sec_01() {
         let budget = AnswerBudget::new(3 * LARGE_ANSWER as u64, Duration::ZERO);
         let first = budget.admit_now(Ok(large())).unwrap();
         let refused = budget.admit_now(Ok(large())).unwrap_err();

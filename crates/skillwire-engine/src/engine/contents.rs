@@ -18,7 +18,7 @@ use skillwire_core::Digest;
 use skillwire_protocol::quote::{quote, quoted_length};
 use skillwire_source::{ContentOwner, FileRecord, FileStore, FileStoreError, RemoteFiles};
 
-use super::budget::{AnswerRoom, NoRoom};
+use super::budget::{NoAnswerMemory, ReservedMemory};
 
 /// A guess at the size of a file, for the first allocation of the cache.
 const TYPICAL_BYTES: usize = 8 * 1024;
@@ -68,25 +68,25 @@ pub(crate) enum ContentError {
     /// The file cannot be read; the text is for the log.
     Failed(String),
     /// The memory for large answers is in use.
-    NoRoom,
+    NoAnswerMemory,
 }
 
-impl From<NoRoom> for ContentError {
-    fn from(NoRoom: NoRoom) -> Self {
-        Self::NoRoom
+impl From<NoAnswerMemory> for ContentError {
+    fn from(NoAnswerMemory: NoAnswerMemory) -> Self {
+        Self::NoAnswerMemory
     }
 }
 
-/// Returns the bytes of room that reading a file needs; a small file needs none.
+/// Returns the bytes of memory to reserve for reading a file; none for a small one.
 ///
 /// The file and its rendered form are in memory together. Base64 is a third longer than the file; text
 /// is usually a little longer.
-pub(crate) fn room_for(size: u64) -> Option<u64> {
+pub(crate) fn memory_for(size: u64) -> Option<u64> {
     (size > SHORT_WORK_BYTES)
         .then(|| size.saturating_add(size / 3 * 4).saturating_add(AROUND_CONTENT))
 }
 
-/// Room for the members around the content of a file.
+/// Memory for the members around the content of a file.
 const AROUND_CONTENT: u64 = 64;
 
 impl ContentCache {
@@ -115,14 +115,14 @@ impl ContentCache {
     /// Reads a file, refuses it unless it matches the published digest, and caches it.
     ///
     /// A concurrent request for the same bytes waits for this read and shares its result. A large file
-    /// needs `room`, which its rendered form holds.
+    /// needs `memory`, which its rendered form holds.
     pub(super) fn read(
         &self,
         store: &Arc<dyn FileStore>,
         file: &FileRecord,
-        room: Option<AnswerRoom>,
+        memory: Option<ReservedMemory>,
     ) -> Result<Bytes, ContentError> {
-        let read = || check(store.read(&file.path, file.size), file, room);
+        let read = || check(store.read(&file.path, file.size), file, memory);
         let rendered = self.cache.get_or_insert_with(&key(store, file), read)?;
         unless_withdrawn(store, rendered)
     }
@@ -135,7 +135,7 @@ impl ContentCache {
         &self,
         store: &Arc<dyn FileStore>,
         file: &FileRecord,
-        room: Option<AnswerRoom>,
+        memory: Option<ReservedMemory>,
     ) -> Result<Bytes, ContentError> {
         let key = key(store, file);
         if let Some(kept) = self.cache.get(&key) {
@@ -143,7 +143,7 @@ impl ContentCache {
         }
         // Dropped after the fetch below, so that the last request to leave forgets it.
         let _forget = ForgetFetch { contents: self, key };
-        let fetch = self.join_fetch(key, store, file, room);
+        let fetch = self.join_fetch(key, store, file, memory);
         let rendered = fetch.await?;
         self.cache.insert(key, rendered.clone());
         unless_withdrawn(store, rendered)
@@ -151,14 +151,14 @@ impl ContentCache {
 
     /// Returns the fetch of a file that is under way, or begins one.
     ///
-    /// Only a request that begins a fetch keeps its room; others would occupy it for nothing while they
+    /// Only a request that begins a fetch keeps its memory; others would occupy it for nothing while they
     /// wait.
     fn join_fetch(
         &self,
         key: FileKey,
         store: &Arc<dyn FileStore>,
         file: &FileRecord,
-        room: Option<AnswerRoom>,
+        memory: Option<ReservedMemory>,
     ) -> Shared<FileRead> {
         let mut fetches = self.fetches.lock();
         let running = fetches.get(&key).and_then(WeakShared::upgrade);
@@ -171,7 +171,7 @@ impl ContentCache {
             let remote = store.remote().ok_or_else(|| {
                 ContentError::Failed("a store of this machine was asked like another's".to_owned())
             })?;
-            check(remote.fetch(&file.path, file.size).await, &file, room)
+            check(remote.fetch(&file.path, file.size).await, &file, memory)
         };
         let fetch = fetch.boxed().shared();
         if let Some(weak) = fetch.downgrade() {
@@ -225,22 +225,25 @@ fn unless_withdrawn(store: &Arc<dyn FileStore>, rendered: Bytes) -> Result<Bytes
 fn check(
     read: Result<Bytes, FileStoreError>,
     file: &FileRecord,
-    room: Option<AnswerRoom>,
+    memory: Option<ReservedMemory>,
 ) -> Result<Bytes, ContentError> {
     let bytes = published(read, file)?;
-    match room {
+    match memory {
         None => Ok(render(&bytes)),
-        Some(room) => render_within(room, &bytes).map_err(ContentError::from),
+        Some(memory) => render_within(memory, &bytes).map_err(ContentError::from),
     }
 }
 
 /// Renders bytes into memory that counts against the budget until the last client has them.
-pub(crate) fn render_within(mut room: AnswerRoom, bytes: &[u8]) -> Result<Bytes, NoRoom> {
+pub(crate) fn render_within(
+    mut memory: ReservedMemory,
+    bytes: &[u8],
+) -> Result<Bytes, NoAnswerMemory> {
     let length = rendered_length(bytes);
-    if room.resize((bytes.len() + length) as u64) {
-        Ok(room.tie_to(render_with(length, bytes)))
+    if memory.resize((bytes.len() + length) as u64) {
+        Ok(memory.tie_to(render_with(length, bytes)))
     } else {
-        Err(NoRoom)
+        Err(NoAnswerMemory)
     }
 }
 

@@ -36,14 +36,14 @@ use skillwire_protocol::{
 
 use tracing::Instrument;
 
-pub use self::budget::AnswerRoom;
+pub use self::budget::ReservedMemory;
 pub use self::state::EngineBuilder;
 use self::{
-    contents::room_for,
+    contents::memory_for,
     result::{ResultStyle, ResultText},
 };
 pub(crate) use self::{
-    owned_call::{OwnedCall, about_name, item, media_type, uri_of},
+    owned_call::{OwnedCall, about_name, body, item, media_type, uri_of},
     state::EngineState,
 };
 use crate::{
@@ -206,9 +206,9 @@ impl Engine {
                 continue;
             }
             // If the file cannot be read, the client that requests it gets the error.
-            let _ = match room_for(file.size).map(|bytes| self.state.budget.try_take(bytes)) {
+            let _ = match memory_for(file.size).map(|bytes| self.state.budget.try_take(bytes)) {
                 None => self.state.contents.read(store, file, None),
-                Some(Some(room)) => self.state.contents.read(store, file, Some(room)),
+                Some(Some(memory)) => self.state.contents.read(store, file, Some(memory)),
                 // Clients use the memory; the file is read when one of them asks for it.
                 Some(None) => continue,
             };

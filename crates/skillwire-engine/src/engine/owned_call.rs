@@ -5,12 +5,16 @@ use std::{borrow::Cow, sync::Arc};
 use bytes::Bytes;
 use skillwire_catalog::{Page, Snapshot};
 use skillwire_core::{RelPath, ResourceUri, skill_file};
+use skillwire_dialects::{
+    SkillCard,
+    sep_2076::{ArgumentValues, InvalidArguments, check_arguments, fill},
+};
 use skillwire_protocol::{Era, RpcError};
 use skillwire_source::{FileTree, RemoteGenerator, Skill, SkillContent, SkillGenerator};
 
 use super::{
     EngineState,
-    budget::{AnswerRoom, LARGE_ANSWER, NoRoom},
+    budget::{LARGE_ANSWER, NoAnswerMemory, ReservedMemory},
     contents::{ContentError, published, render},
     invalid_cursor, reading, resource_changed,
     result::{ResultStyle, ResultText},
@@ -89,9 +93,9 @@ impl OwnedCall {
         })
     }
 
-    /// Waits for room for an answer for which so many bytes are in memory at once; a small one needs
+    /// Waits for memory for an answer for which so many bytes are in memory at once; a small one needs
     /// none.
-    pub(crate) async fn room(&self, bytes: u64) -> Result<Option<AnswerRoom>, RpcError> {
+    pub(crate) async fn reserve(&self, bytes: u64) -> Result<Option<ReservedMemory>, RpcError> {
         if bytes <= LARGE_ANSWER as u64 {
             return Ok(None);
         }
@@ -178,7 +182,7 @@ impl OwnedCall {
     ) -> Result<Option<Bytes>, RpcError> {
         match read {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(ContentError::NoRoom) => Err(NoRoom.into()),
+            Err(ContentError::NoAnswerMemory) => Err(NoAnswerMemory.into()),
             Err(ContentError::Changed) => {
                 let uri = skill.uri.root().child(path);
                 tracing::info!(%uri, "a file is not what was published");
@@ -195,25 +199,67 @@ impl OwnedCall {
     /// Reads the instructions of a skill: its `SKILL.md` without frontmatter.
     pub(crate) async fn instructions(&self, skill: &Arc<Skill>) -> Result<String, RpcError> {
         let bytes = self.bytes(skill, &RelPath::skill_file()).await?;
-        let bytes = bytes.ok_or_else(RpcError::internal)?;
-        let (_, body) = skill_file::read(&bytes).ok_or_else(RpcError::internal)?;
-        Ok(body.trim_start_matches(['\r', '\n']).to_owned())
+        body(&bytes.ok_or_else(RpcError::internal)?)
     }
 
-    /// Lists the paths of all files of a skill in order.
+    /// Returns the `SKILL.md` of a skill for values of the arguments that its card declares. The server
+    /// that has the skill may write it for them; else the values are filled in here.
+    pub(crate) async fn skill_file_for(
+        &self,
+        skill: &Arc<Skill>,
+        card: &SkillCard,
+        values: &ArgumentValues,
+    ) -> Result<String, RpcError> {
+        let invalid = |error: InvalidArguments| RpcError::invalid_params(error.to_string());
+        let (declared, path) = (card.arguments(), RelPath::skill_file());
+        check_arguments(&declared, values).map_err(invalid)?;
+        let remote = match &skill.content {
+            SkillContent::Generated(generator) => generator.remote(),
+            SkillContent::Files(_) => None,
+        };
+        if let Some(fetch) = remote.and_then(|remote| remote.fetch_with(values)) {
+            let bytes = fetch.await.map_err(|error| reading::failed(&error))?;
+            let bytes = bytes.ok_or_else(RpcError::internal)?;
+            self.state.note_read(&self.caller, skill, &path);
+            return Ok(String::from_utf8_lossy(&bytes).into_owned());
+        }
+        let bytes = self.bytes(skill, &path).await?.ok_or_else(RpcError::internal)?;
+        let text = String::from_utf8_lossy(&bytes);
+        if declared.is_empty() {
+            return Ok(text.into_owned());
+        }
+        // A value must not become a part of the frontmatter.
+        let body = skill_file::read(text.as_bytes()).map_or(&*text, |(_, body)| body);
+        let frontmatter = text.strip_suffix(body).unwrap_or_default();
+        let body = fill(body, &declared, values).map_err(invalid)?;
+        Ok(format!("{frontmatter}{body}"))
+    }
+
+    /// Lists the paths of all files of a skill in order, as far as they are known.
     pub(crate) async fn paths(&self, skill: &Skill) -> Result<Vec<RelPath>, RpcError> {
+        let known = self.known_paths(skill, MAX_REMOTE_DIRECTORIES).await?;
+        Ok(known.unwrap_or_else(|| vec![RelPath::skill_file()]))
+    }
+
+    /// Lists the paths of all files of a skill in order; `None` if another server generates them and
+    /// does not list them. That server is asked for so many directories at most.
+    pub(crate) async fn known_paths(
+        &self,
+        skill: &Skill,
+        most_directories: usize,
+    ) -> Result<Option<Vec<RelPath>>, RpcError> {
         match &skill.content {
             SkillContent::Files(tree) => {
-                Ok(tree.files.iter().map(|file| file.path.clone()).collect())
+                Ok(Some(tree.files.iter().map(|file| file.path.clone()).collect()))
             }
             SkillContent::Generated(generator) => {
                 if let Some(remote) = generator.remote() {
-                    return remote_paths(remote).await;
+                    return remote_paths(remote, most_directories).await;
                 }
                 let (generator, permits) = (Arc::clone(generator), &self.state.permits);
                 let mut paths = reading::run(permits, generator, |it| it.paths()).await?;
                 paths.sort_unstable();
-                Ok(paths)
+                Ok(Some(paths))
             }
         }
     }
@@ -263,16 +309,24 @@ impl OwnedCall {
     }
 }
 
-/// The most files and directories that are requested from a remote generator.
+/// The most files and directories that are taken from a remote generator.
 const MAX_REMOTE_PATHS: usize = 512;
 
-/// Lists the files of a remote skill, as far as its server lists them.
-async fn remote_paths(remote: &dyn RemoteGenerator) -> Result<Vec<RelPath>, RpcError> {
+/// The most directories that a remote generator is asked for.
+const MAX_REMOTE_DIRECTORIES: usize = 512;
+
+/// Lists the files of a remote skill, as far as its server lists them; `None` if it lists none.
+async fn remote_paths(
+    remote: &dyn RemoteGenerator,
+    most_directories: usize,
+) -> Result<Option<Vec<RelPath>>, RpcError> {
     let mut paths = vec![RelPath::skill_file()];
-    let (mut open, mut seen) = (vec![String::new()], 0);
-    while let Some(directory) = open.pop() {
+    let (mut open, mut seen, mut asked) = (vec![String::new()], 0, 0);
+    while let Some(directory) = open.pop().filter(|_| asked < most_directories) {
+        asked += 1;
         let told = remote.children(&directory).await.map_err(|error| reading::failed(&error))?;
-        for child in told.into_iter().flatten() {
+        let Some(children) = told.or((asked > 1).then(Vec::new)) else { return Ok(None) };
+        for child in children {
             seen += 1;
             if seen > MAX_REMOTE_PATHS {
                 break;
@@ -286,7 +340,13 @@ async fn remote_paths(remote: &dyn RemoteGenerator) -> Result<Vec<RelPath>, RpcE
     }
     paths.sort_unstable();
     paths.dedup();
-    Ok(paths)
+    Ok(Some(paths))
+}
+
+/// Returns the instructions in a `SKILL.md`.
+pub(crate) fn body(skill_file: &[u8]) -> Result<String, RpcError> {
+    let (_, body) = skill_file::read(skill_file).ok_or_else(RpcError::internal)?;
+    Ok(body.trim_start_matches(['\r', '\n']).to_owned())
 }
 
 /// The error for a name that does not identify one skill.

@@ -32,6 +32,9 @@ const RESOURCES: PagedListing<'_> =
 /// How many requested pages are remembered.
 const MOST_ASKED: usize = 16_384;
 
+/// Of how many views it is remembered which pages are outdated.
+const MOST_VIEWS: usize = 1_024;
+
 /// Caches pages of `skills/list`, which every client of a snapshot requests.
 ///
 /// A page is cached when it is requested for the second time. Otherwise one client that pages
@@ -41,6 +44,8 @@ pub(super) struct PageCache {
     kept: Cache<PageKey<Box<str>>, Bytes, ByLength>,
     /// Hashes of the keys of requested pages.
     asked: Cache<u64, ()>,
+    /// The generation and the lifetime of the page that was cached last, for each view.
+    latest: Cache<ViewId, (u64, u64)>,
     hashes: RandomState,
 }
 
@@ -88,17 +93,34 @@ impl PageCache {
     /// Creates a cache of at most `most` bytes.
     pub(super) fn new(most: u64) -> Self {
         let kept = Cache::with_weighter(64, most, ByLength);
-        Self { kept, asked: Cache::new(MOST_ASKED), hashes: RandomState::new() }
+        let (asked, latest) = (Cache::new(MOST_ASKED), Cache::new(MOST_VIEWS));
+        Self { kept, asked, latest, hashes: RandomState::new() }
     }
 
     /// Caches a page, unless this is the first request for it.
     pub(super) fn keep(&self, key: PageKey<Box<str>>, page: Bytes) {
         let hash = self.hashes.hash_one(&key);
         if self.asked.get(&hash).is_some() {
+            self.forget_outdated(&key);
             self.kept.insert(key, page);
         } else {
             self.asked.insert(hash, ());
         }
+    }
+
+    /// Drops the pages that no request asks for any more: those of an earlier snapshot, and those with
+    /// another lifetime, which counts down while a gateway waits for its next listing.
+    ///
+    /// Otherwise the pages of every second would fill the cache, each time with the whole listing.
+    fn forget_outdated(&self, key: &PageKey<Box<str>>) {
+        let PageKey { generation, view, ttl_ms, .. } = *key;
+        if self.latest.get(&view) == Some((generation, ttl_ms)) {
+            return;
+        }
+        self.latest.insert(view, (generation, ttl_ms));
+        self.kept.retain(|kept, _| {
+            kept.view != view || (kept.generation >= generation && kept.ttl_ms == ttl_ms)
+        });
     }
 }
 

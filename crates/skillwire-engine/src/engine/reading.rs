@@ -10,7 +10,7 @@ use skillwire_source::{FileRecord, FileTree, GenerateError, Skill, SkillContent,
 
 use super::{
     Answer, Call, EngineState, Outcome,
-    budget::NoRoom,
+    budget::NoAnswerMemory,
     contents::{ContentError, TEXT_MEMBER, render},
     permits::ReadPermits,
     resource_changed,
@@ -124,7 +124,7 @@ impl RequestedFile {
                 let about = skill.provenance.as_deref();
                 Ok(contents_of(&style, &uri, media_type, about, rendered).counted())
             }
-            Err(ContentError::NoRoom) => Err(NoRoom.into()),
+            Err(ContentError::NoAnswerMemory) => Err(NoAnswerMemory.into()),
             Err(ContentError::Changed) => {
                 tracing::info!(uri, "a file is not what was published");
                 state.catalog.stale_reporter(&skill).report();

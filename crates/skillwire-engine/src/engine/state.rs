@@ -15,7 +15,7 @@ use skillwire_source::{CachePolicy, FileRecord, FileStore, Skill, SkillLookup};
 use super::{
     Engine,
     budget::AnswerBudget,
-    contents::{ContentCache, ContentError, room_for},
+    contents::{ContentCache, ContentError, memory_for},
     paging::PageCache,
     permits::ReadPermits,
     result::{ResultStyle, server_info},
@@ -81,30 +81,30 @@ impl EngineState {
 
     /// Returns a file in the form it is sent, checked against the published digest.
     ///
-    /// A large file waits for room first, so that no more of them are in memory than the operator
+    /// A large file waits for memory first, so that no more of them are in memory than the operator
     /// allows.
     pub(crate) async fn rendered(
         self: &Arc<Self>,
         store: Arc<dyn FileStore>,
         record: FileRecord,
     ) -> Result<Bytes, ContentError> {
-        let room = match room_for(record.size) {
+        let memory = match memory_for(record.size) {
             None => None,
             Some(bytes) => {
-                let room = self.budget.take(bytes).await?;
+                let memory = self.budget.take(bytes).await?;
                 // Another request may have read the file while this one waited.
                 if let Some(kept) = self.contents.kept(&store, &record) {
                     return Ok(kept);
                 }
-                Some(room)
+                Some(memory)
             }
         };
         if store.remote().is_some() {
             // Fetching blocks no thread, so it needs no permit for reading files from disk.
-            return self.contents.fetch(&store, &record, room).await;
+            return self.contents.fetch(&store, &record, memory).await;
         }
         let shared = Arc::clone(self);
-        let read = self.permits.read(move || shared.contents.read(&store, &record, room)).await;
+        let read = self.permits.read(move || shared.contents.read(&store, &record, memory)).await;
         read.unwrap_or_else(|error| Err(ContentError::Failed(error.to_string())))
     }
 
@@ -220,7 +220,7 @@ impl EngineBuilder {
             // Holds all pages of a hundred thousand skills, if clients request them repeatedly.
             pages: PageCache::new(cache_bytes),
             permits: ReadPermits::default(),
-            // Cached files hold room as well, so that they keep it when the cache drops them while they
+            // Cached files hold memory as well, so that they keep it when the cache drops them while they
             // are being sent. The cache can never use up what is for answers.
             budget: AnswerBudget::new(
                 config.answer_bytes.max(LEAST_ANSWER_BYTES).saturating_add(cache_bytes),

@@ -1,5 +1,7 @@
 //! The arguments of a tool, which a model wrote and may have got wrong.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 use skillwire_core::visible::one_line_within;
 
@@ -59,6 +61,15 @@ impl<'a> ToolArguments<'a> {
         };
         let bad = || self.bad(format!("`{name}` must be a whole number that is not negative"));
         number.map(Some).ok_or_else(bad)
+    }
+
+    /// Returns texts by name; an object that is absent has none.
+    pub fn texts(&self, name: &str) -> Result<BTreeMap<String, String>, BadArgument> {
+        match self.given.get(name) {
+            None | Some(Value::Null) => Ok(BTreeMap::new()),
+            Some(value) => serde_json::from_value(value.clone())
+                .map_err(|_| self.bad(format!("`{name}` must be an object of strings"))),
+        }
     }
 
     /// Creates the error for a problem, which is part of a sentence.

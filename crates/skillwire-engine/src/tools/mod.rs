@@ -13,6 +13,7 @@ use std::sync::{Arc, Weak};
 use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::{Value, json};
 use skillwire_core::RelPath;
+use skillwire_dialects::SkillCard;
 use skillwire_protocol::{Era, RpcError};
 use skillwire_source::{Skill, SkillContent};
 
@@ -39,6 +40,9 @@ const READ: &str = "read_skill_file";
 
 /// The most skills that one answer lists.
 const MOST_LISTED: usize = 100;
+
+/// The most directories that another server is asked for when its skill is loaded.
+const MOST_DIRECTORIES: usize = 8;
 
 /// The most files that an answer names.
 const MOST_FILES: usize = 50;
@@ -112,7 +116,14 @@ fn describe() -> [Value; 3] {
             (LOAD, "Load a skill"),
             "Returns the instructions of a skill and the names of its files. Load a skill before \
              you do the task it describes.",
-            &json!({ "name": name() }),
+            &json!({
+                "name": name(),
+                "arguments": {
+                    "type": "object",
+                    "additionalProperties": { "type": "string" },
+                    "description": "Values for the arguments that the skill asks for, if any.",
+                },
+            }),
             &["name"],
         ),
         tool(
@@ -176,11 +187,12 @@ fn list(call: &OwnedCall, arguments: &ToolArguments<'_>) -> Result<ToolReply, To
 }
 
 async fn load(call: &OwnedCall, arguments: &ToolArguments<'_>) -> Result<ToolReply, ToolFailure> {
-    arguments.only(&["name"])?;
+    arguments.only(&["name", "arguments"])?;
     let skill = find(call, arguments.required("name")?).await.map_err(ToolFailure)?;
     let path = RelPath::skill_file();
-    let bytes = call.bytes(&skill, &path).await?.ok_or_else(RpcError::internal)?;
-    let content = String::from_utf8_lossy(&bytes);
+    let values = arguments.texts("arguments")?;
+    let card = SkillCard::of_entry(&skill.entry);
+    let content = call.skill_file_for(&skill, &card, &values).await?;
     let excerpt = TextExcerpt::of(&content, 0, None);
     let handle = handle(&call.snapshot, &skill);
     let mut framed = FramedContent::begin(call, &format!("Skill `{handle}`"), skill.uri.as_str());
@@ -220,16 +232,19 @@ async fn read(call: &OwnedCall, arguments: &ToolArguments<'_>) -> Result<ToolRep
 
 /// Names the files of a skill besides its `SKILL.md`.
 async fn files(call: &OwnedCall, skill: &Arc<Skill>) -> Result<String, RpcError> {
-    if let SkillContent::Generated(generator) = &skill.content
-        && generator.remote().is_some()
-    {
-        // The other server would be asked for every directory.
-        return Ok("Its other files are named in the text; read one with `read_skill_file`.".into());
-    }
-    let paths = call.paths(skill).await?;
+    let is_remote = matches!(&skill.content, SkillContent::Generated(it) if it.remote().is_some());
+    let paths = match call.known_paths(skill, MOST_DIRECTORIES).await {
+        // The skill is there, so it is shown also if its server does not answer this question.
+        Err(_) if is_remote => None,
+        paths => paths?,
+    };
+    let Some(paths) = paths else {
+        return Ok("The server does not say which other files there are.".to_owned());
+    };
     let own = RelPath::skill_file();
     let others: Vec<_> = paths.iter().filter(|path| **path != own).map(RelPath::as_str).collect();
     Ok(match others.len() {
+        0 if is_remote => "Its server names no other files.".to_owned(),
         0 => "It has no other files.".to_owned(),
         count if count > MOST_FILES => format!(
             "Files: {} and {} more. Read one with `read_skill_file`.",

@@ -258,17 +258,15 @@ fn size(bytes: u64) -> String {
 fn write_changed(text: &mut String, old: &str, new: &str, mut left: usize) -> usize {
     let hunks = diff_lines(old, new, 0, Instant::now() + PATIENCE);
     for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
-        let sign = match line.change {
-            LineChange::Unchanged => continue,
-            LineChange::Removed => '-',
-            LineChange::Added => '+',
-        };
+        if line.change == LineChange::Unchanged {
+            continue;
+        }
         if left == 0 {
             break;
         }
         left -= 1;
         let short: String = lines(line.text).chars().take(MAX_LINE).collect();
-        let _ = writeln!(text, "  {sign} {short}");
+        let _ = writeln!(text, "  {} {short}", line.change.sign());
     }
     left
 }

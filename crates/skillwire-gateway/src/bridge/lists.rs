@@ -60,7 +60,11 @@ impl ClientLists {
                 OfferedTools {
                     resources: view.has_servers(),
                     skill_arguments: items().any(|item| item.skill.takes_arguments()),
-                    scripts: options.runs_scripts || items().any(runs_on_server),
+                    // Skills that wait for an approval count as well, and so do those that are still
+                    // being listed: some clients read the tools only once.
+                    scripts: options.runs_scripts
+                        && (view.is_pending() || items().any(|item| item.skill.may_have_scripts()))
+                        || items().any(runs_on_server),
                 },
             ),
             prompts: Items::of(approved.map(|(item, _)| prompt(item))),

@@ -21,22 +21,23 @@ pub(crate) struct OfferedTools {
     pub(crate) resources: bool,
     /// Whether some skills take arguments.
     pub(crate) skill_arguments: bool,
-    /// Whether scripts can run, here or on a server.
+    /// Whether a skill may have scripts that can run, here or on a server.
     pub(crate) scripts: bool,
 }
 
 /// The tools, with this text at the end of the description of `load_skill`.
 ///
-/// No tool changes anything or reaches beyond what the user configured, and the hints say so: without
-/// them, headless clients refuse to call a tool. Names are open strings: some clients check calls
-/// against the schema they read first, and would refuse skills that appear later.
+/// No tool but `run_skill_script` changes anything, none reaches beyond what the user configured, and
+/// the hints say so: without them, headless clients refuse to call a tool. A headless client may refuse
+/// to run scripts, which is right: nothing asks the user there. Names are open strings: some clients
+/// check calls against the schema they read first, and would refuse skills that appear later.
 pub(crate) fn tools(catalogue: &str, offered: OfferedTools) -> Arc<Items> {
     let load = if catalogue.is_empty() { LOAD.to_owned() } else { format!("{LOAD} {catalogue}") };
     let text = || json!({ "type": "string" });
     let about = |description: &str| json!({ "type": "string", "description": description });
     let number = || json!({ "type": "integer" });
-    let name = || about("Handle of a skill");
-    let mut loaded = json!({ "name": name() });
+    let name = || about("Handle");
+    let mut loaded = json!({ "name": about("Handle of a skill") });
     if offered.skill_arguments {
         loaded["arguments"] = skillwire_host::tools::skill_arguments();
     }
@@ -56,7 +57,7 @@ pub(crate) fn tools(catalogue: &str, offered: OfferedTools) -> Arc<Items> {
         tool(
             "read_skill_file",
             "Read a file of a skill",
-            "Reads a file of a skill; offset and limit count characters.",
+            "Reads a file of a skill; `offset`, `limit`: characters.",
             &json!({ "name": name(), "path": text(), "offset": number(), "limit": number() }),
             &["name", "path"],
         ),
@@ -89,11 +90,11 @@ pub(crate) fn tools(catalogue: &str, offered: OfferedTools) -> Arc<Items> {
         let mut run = tool(
             running::NAME,
             "Run a script of a skill",
-            "Runs a script of a skill in isolation: it sees the skill, and copies of the user's files \
-             in `inputs`. The user is asked first. Without `script`, lists scripts.",
+            "Runs a script of a skill in isolation, after the user agreed; it sees copies of the files \
+             in `inputs`. Without `script`, lists scripts.",
             &json!({
                 "name": name(),
-                "script": about("Path in the skill"),
+                "script": about("Path"),
                 "args": words(),
                 "inputs": words(),
                 "network": json!({

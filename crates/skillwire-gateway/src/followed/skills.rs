@@ -46,18 +46,49 @@ pub(crate) struct FollowedSkills {
 struct FollowedSkill {
     /// The skill as the host knows it.
     known: KnownSkill,
-    /// The skill as it is passed on, unless its server has to be asked for it first: an older
-    /// server may only mention it, or the listing may contradict itself.
-    passed_on: Option<ListedSkill>,
+    passed_on: PassedOn,
+}
+
+/// How a listed skill is passed on.
+#[derive(Debug)]
+enum PassedOn {
+    /// As the host knows it, which holds for almost all of the very many there may be.
+    AsKnown,
+    /// In another form, for an older server.
+    Otherwise(Box<ListedSkill>),
+    /// Not before its server was asked for it: an older server may only mention it, or the listing
+    /// may contradict itself.
+    Not,
 }
 
 impl FollowedSkill {
     fn new(known: KnownSkill) -> Self {
-        Self { passed_on: known.passed_on(), known }
+        let passed_on = match &known {
+            KnownSkill::Listed(_) => PassedOn::AsKnown,
+            known => known.passed_on().map_or(PassedOn::Not, |it| PassedOn::Otherwise(it.into())),
+        };
+        Self { known, passed_on }
     }
 
     fn is_passed_on(&self) -> bool {
-        self.passed_on.is_some()
+        self.passed_on().is_some()
+    }
+
+    fn passed_on(&self) -> Option<&ListedSkill> {
+        match (&self.passed_on, &self.known) {
+            (PassedOn::AsKnown, KnownSkill::Listed(listed)) => Some(listed),
+            (PassedOn::Otherwise(listed), _) => Some(listed),
+            (PassedOn::AsKnown | PassedOn::Not, _) => None,
+        }
+    }
+
+    /// Replaces the skill as the host knows it; what is passed on stays as it is.
+    #[cfg(feature = "bridge")]
+    fn learn(&mut self, known: KnownSkill) {
+        if let (PassedOn::AsKnown, KnownSkill::Listed(listed)) = (&self.passed_on, &self.known) {
+            self.passed_on = PassedOn::Otherwise(Box::new(listed.clone()));
+        }
+        self.known = known;
     }
 }
 
@@ -108,9 +139,10 @@ impl FollowedSkills {
     pub(crate) fn name(&mut self, skill: ListedSkill, lifetime: Duration, kept_for: Duration) {
         let uri = skill.id().uri.clone();
         if let Some(listed) = self.listed.get_mut(&uri) {
+            let is_passed_on = listed.is_passed_on();
             listed.known = skill.clone().into();
-            if listed.is_passed_on() {
-                listed.passed_on = Some(skill);
+            if is_passed_on {
+                listed.passed_on = PassedOn::AsKnown;
                 return;
             }
         }
@@ -137,9 +169,9 @@ impl FollowedSkills {
         if listed.known.certain().is_ok_and(|known| known.entry() == skill.entry()) {
             return false;
         }
-        listed.known = skill.clone().into();
-        if skill.offer().is_none() {
-            listed.passed_on = Some(skill.clone());
+        match skill.offer() {
+            None => *listed = FollowedSkill::new(skill.clone().into()),
+            Some(_) => listed.learn(skill.clone().into()),
         }
         true
     }
@@ -184,7 +216,7 @@ impl FollowedSkills {
 
     fn skill(&self, uri: &SkillUri) -> Option<&ListedSkill> {
         let named = || self.named.get(uri).map(|named| &named.listed);
-        self.listed.get(uri).and_then(|listed| listed.passed_on.as_ref()).or_else(named)
+        self.listed.get(uri).and_then(FollowedSkill::passed_on).or_else(named)
     }
 
     /// The skills that `admission` lets the gateway pass on, with their fingerprints.
@@ -211,7 +243,7 @@ impl FollowedSkills {
     fn all(&self) -> BTreeMap<&SkillUri, &ListedSkill> {
         let named = self.named.iter().map(|(uri, named)| (uri, &named.listed));
         let listed = self.listed.iter();
-        let listed = listed.filter_map(|(uri, listed)| Some((uri, listed.passed_on.as_ref()?)));
+        let listed = listed.filter_map(|(uri, listed)| Some((uri, listed.passed_on()?)));
         listed.chain(named).collect()
     }
 
@@ -232,7 +264,7 @@ impl FollowedSkills {
 
     /// The listed skills that can be passed on.
     pub(crate) fn listed(&self) -> impl Iterator<Item = &ListedSkill> {
-        self.listed.values().filter_map(|listed| listed.passed_on.as_ref())
+        self.listed.values().filter_map(FollowedSkill::passed_on)
     }
 
     pub(crate) fn failure(&self) -> Option<&str> {

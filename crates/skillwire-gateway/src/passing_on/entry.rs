@@ -55,7 +55,7 @@ pub fn passed_on_entry(
 }
 
 /// The text of an entry: as its server wrote it if the host kept that, otherwise written anew from
-/// the members that the host understood.
+/// the members that the host understood, which are then all that the server wrote.
 pub fn text_of(listed: &ListedSkill) -> Cow<'_, str> {
     let understood = || {
         let entry = serde_json::to_string(&**listed.entry()).unwrap_or_default();

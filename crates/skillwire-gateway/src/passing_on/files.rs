@@ -1,6 +1,7 @@
 //! The files of skills that are passed on. The gateway fetches a file when a client reads it.
 
 use std::{
+    collections::BTreeMap,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -12,7 +13,7 @@ use skillwire_source::{
     BoxFuture, ContentOwner, FileStore, FileStoreError, GenerateError, RemoteChild, RemoteFiles,
     RemoteGenerator, SkillGenerator,
 };
-use skillwire_trust::{ListedSkill, Reason, Refusal};
+use skillwire_trust::{FetchRoute, ListedSkill, Reason, Refusal};
 use tokio::task::JoinHandle;
 
 use crate::followed::source::SourceState;
@@ -100,6 +101,45 @@ impl ServerGenerator {
     pub(crate) fn new(source: Arc<SourceState>, listed: ListedSkill) -> Self {
         Self { source, listed }
     }
+
+    /// Reads a file of the skill, or the `SKILL.md` that its server writes for some values.
+    fn read_now(
+        &self,
+        path: &RelPath,
+        arguments: BTreeMap<String, String>,
+    ) -> BoxFuture<Result<Option<Bytes>, GenerateError>> {
+        if !self.source.rules.admission.admits_file(&self.listed, path) {
+            return Box::pin(async { Ok(None) });
+        }
+        let (source, listed) = (Arc::clone(&self.source), self.listed.clone());
+        let uri = listed.id().uri.root().child(path);
+        let request = self.source.shared.runtime.spawn(async move {
+            let (shared, relay) = (&source.shared, &source.shared.relay);
+            let read = async {
+                let approved_only = source.rules.admission.holds_to_approval();
+                if !arguments.is_empty() {
+                    relay.read_with(&listed, &arguments, approved_only).await
+                } else if approved_only {
+                    relay.read_approved(&listed, &uri).await
+                } else {
+                    relay.read_dynamic(&listed, &uri).await
+                }
+            };
+            match shared.asked(read).await {
+                Ok(bytes) => Ok(Some(bytes)),
+                Err(refusal) if NOT_THERE.contains(&refusal.reason) => Ok(None),
+                Err(refusal) => {
+                    if is_about_content(&refusal) {
+                        shared.look_again(&listed, &refusal);
+                    }
+                    Err(GenerateError::new(refusal))
+                }
+            }
+        });
+        Box::pin(async move {
+            AbortOnDrop(request).await.unwrap_or_else(|error| Err(GenerateError::new(error)))
+        })
+    }
 }
 
 impl SkillGenerator for ServerGenerator {
@@ -118,34 +158,15 @@ impl SkillGenerator for ServerGenerator {
 
 impl RemoteGenerator for ServerGenerator {
     fn fetch(&self, path: &RelPath) -> BoxFuture<Result<Option<Bytes>, GenerateError>> {
-        if !self.source.rules.admission.admits_file(&self.listed, path) {
-            return Box::pin(async { Ok(None) });
-        }
-        let (source, listed) = (Arc::clone(&self.source), self.listed.clone());
-        let uri = listed.id().uri.root().child(path);
-        let request = self.source.shared.runtime.spawn(async move {
-            let shared = &source.shared;
-            let read = async {
-                if source.rules.admission.holds_to_approval() {
-                    shared.relay.read_approved(&listed, &uri).await
-                } else {
-                    shared.relay.read_dynamic(&listed, &uri).await
-                }
-            };
-            match shared.asked(read).await {
-                Ok(bytes) => Ok(Some(bytes)),
-                Err(refusal) if NOT_THERE.contains(&refusal.reason) => Ok(None),
-                Err(refusal) => {
-                    if is_about_content(&refusal) {
-                        shared.look_again(&listed, &refusal);
-                    }
-                    Err(GenerateError::new(refusal))
-                }
-            }
-        });
-        Box::pin(async move {
-            AbortOnDrop(request).await.unwrap_or_else(|error| Err(GenerateError::new(error)))
-        })
+        self.read_now(path, BTreeMap::new())
+    }
+
+    fn fetch_with(
+        &self,
+        arguments: &BTreeMap<String, String>,
+    ) -> Option<BoxFuture<Result<Option<Bytes>, GenerateError>>> {
+        let writes = matches!(self.listed.offer()?.route, FetchRoute::SkillsGet { .. });
+        writes.then(|| self.read_now(&RelPath::skill_file(), arguments.clone()))
     }
 
     /// Asks the server for the files of a directory: without a manifest, only the server knows

@@ -20,7 +20,7 @@ pub(super) struct Resources {
 }
 
 /// Lists all resources, or those of a scope. A failed request stays an [`AskError`], so that the
-/// ladder can go on with the next dialect.
+/// detection can go on with the next dialect.
 pub(super) async fn list<S: SkillServer>(
     server: &S,
     scope: Option<&str>,

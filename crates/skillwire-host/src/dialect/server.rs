@@ -29,8 +29,8 @@ impl AskError {
     }
 }
 
-/// A server that the host can list and read. The ladder and the fetch routes use only this trait,
-/// so they do not depend on how connections, budgets and memory are kept.
+/// A server that the host can list and read. The detection of dialects and the fetch routes use only
+/// this trait, so they do not depend on how connections, budgets and memory are kept.
 pub(crate) trait SkillServer: Sync {
     /// Returns the origin that refusals and skills name.
     fn origin(&self) -> Origin;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use skillwire_client::ServerDescription;
 use skillwire_protocol::{NextPage, PageLimits, Pager, method};
 
-use super::{SkillServer, ladder::declares};
+use super::{SkillServer, detection::declares};
 
 /// Names of tools that return skills.
 const NAMES: [&str; 8] = [

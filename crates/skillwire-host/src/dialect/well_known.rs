@@ -11,7 +11,7 @@ use skillwire_trust::{Reason, Refusal};
 
 use super::{
     SkillServer,
-    ladder::{LIFETIME, collect, unknown_types},
+    detection::{LIFETIME, collect, unknown_types},
 };
 use crate::remote::Listing;
 

@@ -157,8 +157,7 @@ impl Host {
 
     /// Collects the listings that the host already has, so that building a context sends no
     /// request.
-    #[expect(clippy::unused_async, reason = "callers need not know that no request is sent")]
-    pub async fn known(&self) -> Discovered {
+    pub fn known(&self) -> Discovered {
         let remotes: Vec<_> = self.inner.remotes.lock().values().cloned().collect();
         let held = remotes.iter().filter_map(|remote| remote.held_listing());
         self.together(held.map(Ok))

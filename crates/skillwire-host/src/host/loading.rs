@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_util::future::join_all;
 use skillwire_core::{Digest, ResourceUri, Resources};
 use skillwire_dialects::sep_2076::ArgumentValues;
@@ -97,6 +98,20 @@ impl Host {
                 Ok(FileContent::Dynamic(DynamicContent { skill, uri, bytes }))
             }
         }
+    }
+
+    /// Reads the `SKILL.md` for values of the skill's arguments, to pass it on.
+    pub(super) async fn read_variant(
+        &self,
+        approved: ApprovedSkill,
+        arguments: &ArgumentValues,
+    ) -> Result<Bytes, Refusal> {
+        let approved = approved.with_arguments(arguments)?;
+        let variant = approved.listed().variant();
+        let variant =
+            variant.ok_or_else(|| Refusal::new(Reason::ArgumentUnknown).about(approved.id()))?;
+        let (_, file) = self.load_variant(&approved, &variant).await?;
+        Ok(file.bytes().clone())
     }
 
     /// Has the server write `SKILL.md` for the values of the skill's arguments, and holds it to what

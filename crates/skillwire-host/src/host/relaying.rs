@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use skillwire_client::{Changes, Client, ClientError, Interest};
 use skillwire_core::{RelPath, ResourceUri, SkillResource, SkillUri, limits, media_type};
-use skillwire_dialects::FetchRoute;
+use skillwire_dialects::{FetchRoute, sep_2076::ArgumentValues};
 use skillwire_protocol::{Era, NextPage, PageLimits, Pager};
 use skillwire_trust::{
     EntrySource, KnownSkill, ListedSkill, Reason, Refusal, ServerLabel, UnreadSkill, VerifiedFile,
@@ -14,7 +14,7 @@ use skillwire_trust::{
 
 use super::Host;
 use crate::{
-    dialect::{SettleDepth, with_frontmatter},
+    dialect::{OfferedFiles, SettleDepth, with_frontmatter},
     remote::{Listing, Remote},
 };
 
@@ -201,6 +201,32 @@ impl Relay {
         // The user may have withdrawn the approval while the server answered.
         self.host.approved(&now)?;
         Ok(described(&now, uri, file.bytes().clone()))
+    }
+
+    /// Reads the `SKILL.md` that the server writes for values of the skill's arguments.
+    ///
+    /// With `approved_only`, the user must have approved the skill as it is now, and the text is held to
+    /// the one that was read first for these values.
+    pub async fn read_with(
+        &self,
+        held: &ListedSkill,
+        arguments: &ArgumentValues,
+        approved_only: bool,
+    ) -> Result<Bytes, Refusal> {
+        let skill = held.id();
+        let bytes = if approved_only {
+            let now = self.host.get_from(&self.remote, &skill.uri, EntrySource::Named).await?;
+            let bytes = self.host.read_variant(self.host.approved(&now)?, arguments).await?;
+            // The user may have withdrawn the approval while the server answered.
+            self.host.approved(&now)?;
+            bytes
+        } else {
+            let wanted = held.with_arguments(arguments)?;
+            let offer = wanted.offer().map(|offer| (**offer).clone());
+            let offer = offer.ok_or_else(|| Refusal::new(Reason::ArgumentUnknown).about(skill))?;
+            OfferedFiles::new(&*self.remote).read_skill_file(skill, offer).await?.0
+        };
+        Ok(described(held, skill.uri.file(), bytes))
     }
 
     /// Lists the children of a directory of a skill; returns `None` if nothing says what is there.

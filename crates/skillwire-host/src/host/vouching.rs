@@ -68,6 +68,7 @@ impl Host {
     /// approval of the next load: the caller is about to load the skill.
     pub async fn approved_unasked(&self, listed: &ListedSkill) -> Result<ApprovedSkill, Refusal> {
         let signature = self.read_signature(listed).await;
+        self.list_around(listed, &signature).await;
         match self.approved(listed) {
             Err(undecided) if undecided.reason.is_undecided() => {
                 if let Some(approved) = self.take_next_load(listed)? {
@@ -79,6 +80,26 @@ impl Host {
                 self.approved_by_decision(listed)?.ok_or(undecided)
             }
             decided => decided,
+        }
+    }
+
+    /// Lists the server of a skill that is not approved, if someone else's word may decide and the server
+    /// was not listed yet: only a listing tells whether the skill lies inside another one. If the server
+    /// cannot be listed, the user is asked.
+    async fn list_around(&self, listed: &ListedSkill, signature: &SignatureCheck) {
+        let Some(label) = listed.id().origin.server().filter(|_| !self.inner.offline) else {
+            return;
+        };
+        let is_listed = self.remote(label).is_ok_and(|remote| remote.held_listing().is_some());
+        if is_listed || self.approved(listed).is_ok() {
+            return;
+        }
+        let signer = self
+            .signature_rule(listed.id())
+            .and_then(|(_, rule)| signature.by_one_of(&rule.instead_of_asking).map(|_| ()));
+        if signer.is_some() || self.known_decision(listed).decided().is_some() {
+            // Boxed, so that the futures of programs that call this do not nest too deeply to compile.
+            let _ = Box::pin(self.list(label)).await;
         }
     }
 

@@ -33,7 +33,7 @@ impl Remote {
         }
     }
 
-    /// Returns a digest over what the ladder depends on: the server's description and what the user
+    /// Returns a digest over what the detection depends on: the server's description and what the user
     /// allows.
     fn described(&self, client: &Client) -> Digest {
         let server = client.server().fingerprint();

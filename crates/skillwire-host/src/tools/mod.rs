@@ -51,8 +51,8 @@ impl ModelTools {
 
     /// Returns the tools, from the listings that the host already has; none if there is no skill to
     /// load.
-    pub async fn specs(&self) -> Result<Vec<ToolSpec>, Refusal> {
-        let known = self.host.known().await;
+    pub fn specs(&self) -> Result<Vec<ToolSpec>, Refusal> {
+        let known = self.host.known();
         if self.host.catalogue_items(&known)?.is_empty() {
             return Ok(Vec::new());
         }
@@ -76,7 +76,7 @@ impl ModelTools {
     async fn call_tool(&self, tool: &str, arguments: &Value) -> Result<ModelText, Refusal> {
         let input = ToolInput::new(tool, arguments)?;
         match tool {
-            "list_skills" => self.list_skills(&input).await,
+            "list_skills" => self.list_skills(&input),
             "load_skill" => self.load_skill(&input).await,
             "unload_skill" => self.unload_skill(&input),
             "read_skill_file" => self.read_skill_file(&input).await,
@@ -86,10 +86,10 @@ impl ModelTools {
         }
     }
 
-    async fn list_skills(&self, input: &ToolInput<'_>) -> Result<ModelText, Refusal> {
+    fn list_skills(&self, input: &ToolInput<'_>) -> Result<ModelText, Refusal> {
         let query = input.optional("query")?;
         let server = input.optional("server")?;
-        let found = self.host.known().await;
+        let found = self.host.known();
         let fits = |text: &str| {
             let text = text.to_lowercase();
             query.is_none_or(|query| {
@@ -120,7 +120,7 @@ impl ModelTools {
         let arguments = input.texts("arguments")?;
         let loaded = self.host.load_for_model(&listed, &arguments).await?;
         let window = loaded.window;
-        let handle = handle_of(&self.host.known().await, &window, &handle);
+        let handle = handle_of(&self.host.known(), &window, &handle);
         let id = window_id(&window);
         self.lock()
             .insert(id.clone(), OpenedWindow { handle: handle.clone(), window: window.clone() });

@@ -380,7 +380,7 @@ async fn a_context_is_rebuilt_without_asking_hst_98_hst_115_h_16() {
     let host = host(&server);
     host.discover().await;
     for _ in 0..20 {
-        assert_eq!(host.known().await.registry.items().len(), 1);
+        assert_eq!(host.known().registry.items().len(), 1);
     }
     assert_eq!(server.count("skills/list"), 1);
     let shared =

@@ -124,7 +124,7 @@ async fn a_skill_that_never_agrees_with_itself_is_called_unstable_h_34() {
     let approved = host.approve(&listed, Grants::load_only()).unwrap();
     let first = host.load(approved).await.err().unwrap();
     assert_eq!(first.reason, Reason::Changed);
-    let found = host.known().await;
+    let found = host.known();
     let again = found.registry.items()[0].skill.certain().unwrap().clone();
     let approved = host.approve(&again, Grants::load_only()).unwrap();
     let second = host.load(approved).await.err().unwrap();

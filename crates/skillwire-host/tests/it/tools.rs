@@ -37,8 +37,8 @@ fn window_in(text: &str) -> String {
 #[tokio::test]
 async fn without_skills_there_is_no_catalogue_and_no_tool_hst_99_hst_105() {
     let (host, tools) = tools(&HostileServer::new(), User::yes()).await;
-    assert!(tools.specs().await.unwrap().is_empty());
-    let items = host.catalogue_items(&host.known().await).unwrap();
+    assert!(tools.specs().unwrap().is_empty());
+    let items = host.catalogue_items(&host.known()).unwrap();
     assert!(catalogue::render(&items, &CatalogueOptions::default()).is_none());
 }
 
@@ -48,7 +48,7 @@ async fn one_loader_takes_the_handles_of_every_origin_hst_100_hst_106() {
     home.skill(".agents/skills/refunds");
     let (host, tools) = tools(&refunds(), User::yes()).await;
     host.set_folders(local::discover(Some(home.path()), None));
-    let specs = tools.specs().await.unwrap();
+    let specs = tools.specs().unwrap();
     let name = &spec(&specs, "load_skill")["properties"]["name"];
     assert_eq!(name["type"], "string");
     assert_eq!((name.get("enum"), name.get("anyOf")), (None, None), "cl_07: {name}");
@@ -77,7 +77,7 @@ async fn the_loader_takes_a_uri_and_says_server_and_base_hst_101_hst_103() {
 #[tokio::test]
 async fn the_general_read_never_goes_without_a_server_hst_102() {
     let (_, tools) = tools(&refunds(), User::yes()).await;
-    let specs = tools.specs().await.unwrap();
+    let specs = tools.specs().unwrap();
     assert_eq!(spec(&specs, "read_resource")["required"], json!(["server", "uri"]));
     let uri = "skill://acme/refunds/SKILL.md";
     let refusal = tools.call("read_resource", &json!({ "uri": uri })).await.unwrap_err();

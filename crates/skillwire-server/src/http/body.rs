@@ -11,7 +11,7 @@ use bytes::{Buf, Bytes};
 use http::StatusCode;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use skillwire_engine::{AnswerRoom, OutgoingMessage};
+use skillwire_engine::{OutgoingMessage, ReservedMemory};
 use tokio::{
     sync::{Semaphore, mpsc},
     time::{Instant, timeout_at},
@@ -49,7 +49,7 @@ where
             turn.map_err(|_| (StatusCode::SERVICE_UNAVAILABLE, busy))
         })
     };
-    let mut room =
+    let mut memory =
         if body.size_hint().lower() > SMALL_BODY_BYTES { Some(turn().await?) } else { None };
     let mut body = pin!(Limited::new(body, MAX_BODY_BYTES));
     let mut received = ReceivedBody::default();
@@ -72,8 +72,8 @@ where
                 return Err((StatusCode::REQUEST_TIMEOUT, "The body took too long to arrive."));
             }
         };
-        if room.is_none() && (received.len() + piece.len()) as u64 > SMALL_BODY_BYTES {
-            room = Some(turn().await?);
+        if memory.is_none() && (received.len() + piece.len()) as u64 > SMALL_BODY_BYTES {
+            memory = Some(turn().await?);
             // Waiting for a permit must not count against the sender.
             deadline = Instant::now() + patience;
         }
@@ -125,16 +125,16 @@ impl ReceivedBody {
 
 /// Consecutive pieces that are written with one system call where possible.
 ///
-/// hyper drops them when the last byte is written, which frees the room that a large answer occupies.
+/// hyper drops them when the last byte is written, which frees the memory that a large answer occupies.
 #[derive(Debug, Default)]
 pub struct Pieces {
     pieces: std::vec::IntoIter<Bytes>,
-    room: Option<AnswerRoom>,
+    memory: Option<ReservedMemory>,
 }
 
 impl Pieces {
     fn of(piece: Bytes) -> Self {
-        Self { pieces: vec![piece].into_iter(), room: None }
+        Self { pieces: vec![piece].into_iter(), memory: None }
     }
 }
 
@@ -177,29 +177,32 @@ pub enum ResponseBody {
 impl ResponseBody {
     /// Creates a body of pieces that are ready.
     pub fn ready(pieces: Vec<Bytes>) -> Self {
-        Self::Ready(Pieces { pieces: pieces.into_iter(), room: None })
+        Self::Ready(Pieces { pieces: pieces.into_iter(), memory: None })
     }
 
     /// Creates the body that carries one message.
     pub fn message(message: OutgoingMessage) -> Self {
-        let (pieces, room) = message.into_pieces();
-        Self::ready(pieces).within(room)
+        let (pieces, memory) = message.into_pieces();
+        Self::ready(pieces).within(memory)
     }
 
-    /// Keeps room until a ready body has been sent.
-    pub(super) fn within(mut self, room: Option<AnswerRoom>) -> Self {
+    /// Keeps memory until a ready body has been sent.
+    pub(super) fn within(mut self, memory: Option<ReservedMemory>) -> Self {
         if let Self::Ready(pieces) = &mut self {
-            pieces.room = room;
+            pieces.memory = memory;
         }
         self
     }
 
-    /// Takes the pieces and their room out of a ready body of at least `least` bytes.
-    pub(super) fn take_large(&mut self, least: usize) -> Option<(Vec<Bytes>, Option<AnswerRoom>)> {
+    /// Takes the pieces and their memory out of a ready body of at least `least` bytes.
+    pub(super) fn take_large(
+        &mut self,
+        least: usize,
+    ) -> Option<(Vec<Bytes>, Option<ReservedMemory>)> {
         match self {
             Self::Ready(pieces) if pieces.remaining() >= least => {
-                let Pieces { pieces, room } = std::mem::take(pieces);
-                Some((pieces.collect(), room))
+                let Pieces { pieces, memory } = std::mem::take(pieces);
+                Some((pieces.collect(), memory))
             }
             Self::Ready(_) | Self::Events(_) => None,
         }

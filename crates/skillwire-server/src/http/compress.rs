@@ -48,19 +48,22 @@ pub(super) async fn compress(response: Response<ResponseBody>) -> Response<Respo
 }
 
 fn pack(mut response: Response<ResponseBody>) -> Response<ResponseBody> {
-    let Some((pieces, room)) = response.body_mut().take_large(WORTH_BYTES) else { return response };
+    let Some((pieces, memory)) = response.body_mut().take_large(WORTH_BYTES) else {
+        return response;
+    };
     let length: usize = pieces.iter().map(Bytes::len).sum();
     let mut encoder = GzEncoder::new(Vec::with_capacity(length / 4), Compression::fast());
     let written = pieces.iter().try_for_each(|piece| encoder.write_all(piece));
     match written.and_then(|()| encoder.finish()) {
         Ok(compressed) => {
-            *response.body_mut() = ResponseBody::ready(vec![Bytes::from(compressed)]).within(room);
+            *response.body_mut() =
+                ResponseBody::ready(vec![Bytes::from(compressed)]).within(memory);
             let headers = response.headers_mut();
             headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             headers.append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
         }
         // Writing to memory does not fail; if it did, the client gets the plain answer.
-        Err(_) => *response.body_mut() = ResponseBody::ready(pieces).within(room),
+        Err(_) => *response.body_mut() = ResponseBody::ready(pieces).within(memory),
     }
     response
 }

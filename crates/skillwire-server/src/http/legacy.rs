@@ -25,7 +25,7 @@ use super::{
     stream_shares::OpenStream,
 };
 use skillwire_engine::{
-    Answer, Caller, Engine, Feed, LegacySubscriptions, Outcome, Room,
+    Answer, Caller, Engine, Feed, LegacySubscriptions, Outcome, SubscriptionQuota,
     metrics::OpenGuard,
     offer::{LegacyLink, Link, Offers},
 };
@@ -81,9 +81,9 @@ impl Session {
 /// All sessions, by id.
 pub(super) struct Sessions {
     open: Mutex<HashMap<String, Arc<Session>>>,
-    room: Arc<Room>,
+    quota: Arc<SubscriptionQuota>,
     /// The share of each caller with a token.
-    shares: Mutex<HashMap<String, Arc<Room>>>,
+    shares: Mutex<HashMap<String, Arc<SubscriptionQuota>>>,
     /// How long a session may be unused before it ends.
     idle: Duration,
     /// Ends idle sessions; works under any HTTP server, as it is a task of its own.
@@ -108,7 +108,7 @@ impl Sessions {
     pub(super) fn start(idle: Duration) -> Arc<Self> {
         let sessions = Arc::new_cyclic(|this| Self {
             open: Mutex::default(),
-            room: Room::new(MAX_SUBSCRIPTIONS),
+            quota: SubscriptionQuota::new(MAX_SUBSCRIPTIONS),
             shares: Mutex::default(),
             idle,
             sweeper: OnceLock::new(),
@@ -314,7 +314,7 @@ impl Sessions {
             client: client.map(Into::into),
             used: Mutex::new(Instant::now()),
             subscriptions: LegacySubscriptions::within(
-                &self.room_of(&grant.caller),
+                &self.quota_of(&grant.caller),
                 engine.announcements(),
             ),
             streaming: Mutex::default(),
@@ -328,15 +328,15 @@ impl Sessions {
         Some(id)
     }
 
-    /// Returns the room for subscriptions of a caller; callers without a token share what there is.
-    fn room_of(&self, caller: &Caller) -> Arc<Room> {
+    /// Returns the quota for subscriptions of a caller; callers without a token share what there is.
+    fn quota_of(&self, caller: &Caller) -> Arc<SubscriptionQuota> {
         if caller.name.is_empty() {
-            return Arc::clone(&self.room);
+            return Arc::clone(&self.quota);
         }
         let mut shares = self.shares.lock();
         let share = shares
             .entry(caller.name.clone())
-            .or_insert_with(|| Room::share_of(&self.room, SUBSCRIPTIONS_PER_CALLER));
+            .or_insert_with(|| SubscriptionQuota::share_of(&self.quota, SUBSCRIPTIONS_PER_CALLER));
         Arc::clone(share)
     }
 

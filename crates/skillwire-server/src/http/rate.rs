@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 /// The parts of the table, so that threads rarely wait for each other.
 const SHARDS: usize = 16;
 
-/// The most callers in one part of the table. Others share one bucket until there is room again.
+/// The most callers in one part of the table. Others share one bucket until there is space again.
 const CALLERS_PER_SHARD: usize = 4_096;
 
 /// How often a caller may ask, and how many requests may come at once.
@@ -129,7 +129,7 @@ struct LimiterState {
     tolerance: AtomicU64,
     shards: [Mutex<HashMap<RateKey, Arc<RateBucket>>>; SHARDS],
     hashes: RandomState,
-    /// What callers share that the table has no room for, or that nothing tells apart.
+    /// What callers share that the table has no space for, or that nothing tells apart.
     shared: Arc<RateBucket>,
     /// Finds the subject in the name of a caller, where one subject has several tokens.
     subject: OnceLock<fn(&str) -> &str>,

@@ -7,7 +7,7 @@ use http::{HeaderValue, Response, header};
 use tokio::sync::mpsc;
 
 use super::body::ResponseBody;
-use skillwire_engine::{AnswerRoom, OutgoingMessage};
+use skillwire_engine::{OutgoingMessage, ReservedMemory};
 
 /// Events that may wait for a slow client.
 const BACKLOG: usize = 64;
@@ -20,13 +20,13 @@ const EVENT_START: &[u8] = b"event: message\ndata: ";
 /// The sending end of a stream of events.
 pub(super) struct EventSender(mpsc::Sender<Bytes>);
 
-/// A large event, which occupies room until it has been sent.
-struct EventWithRoom {
+/// A large event, which occupies memory until it has been sent.
+struct OwnedEvent {
     event: Vec<u8>,
-    _room: AnswerRoom,
+    _memory: ReservedMemory,
 }
 
-impl AsRef<[u8]> for EventWithRoom {
+impl AsRef<[u8]> for OwnedEvent {
     fn as_ref(&self) -> &[u8] {
         &self.event
     }
@@ -54,13 +54,17 @@ impl EventSender {
 
     /// Sends a message that consists of pieces.
     pub(super) async fn send_message(&self, message: OutgoingMessage) -> Result<(), ClientGone> {
-        let (pieces, room) = message.into_pieces();
+        let (pieces, memory) = message.into_pieces();
         let pieces: Vec<&[u8]> = pieces.iter().map(|piece| &piece[..]).collect();
-        self.send_event(&pieces, room).await
+        self.send_event(&pieces, memory).await
     }
 
-    /// Sends an event, which keeps the room of its message until it has been sent.
-    async fn send_event(&self, data: &[&[u8]], room: Option<AnswerRoom>) -> Result<(), ClientGone> {
+    /// Sends an event, which keeps the memory of its message until it has been sent.
+    async fn send_event(
+        &self,
+        data: &[&[u8]],
+        memory: Option<ReservedMemory>,
+    ) -> Result<(), ClientGone> {
         let length: usize = data.iter().map(|piece| piece.len()).sum();
         let mut event = Vec::with_capacity(EVENT_START.len() + length + 2);
         event.extend_from_slice(EVENT_START);
@@ -68,8 +72,8 @@ impl EventSender {
             event.extend_from_slice(piece);
         }
         event.extend_from_slice(b"\n\n");
-        let event = match room {
-            Some(room) => Bytes::from_owner(EventWithRoom { event, _room: room }),
+        let event = match memory {
+            Some(memory) => Bytes::from_owner(OwnedEvent { event, _memory: memory }),
             None => Bytes::from(event),
         };
         self.0.send(event).await.map_err(|_| ClientGone)

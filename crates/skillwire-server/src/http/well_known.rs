@@ -47,7 +47,7 @@ fn respond(
         let length = found.bytes.len();
         let media_type = content_type(found.media_type);
         let body = if *method == Method::HEAD { Vec::new() } else { vec![found.bytes] };
-        let mut response = Response::new(ResponseBody::ready(body).within(found.room));
+        let mut response = Response::new(ResponseBody::ready(body).within(found.memory));
         let headers = response.headers_mut();
         insert(headers, header::CONTENT_TYPE, &media_type);
         insert(headers, header::CONTENT_LENGTH, &length.to_string());

@@ -1,15 +1,21 @@
 //! The lists that a client gets: handles of every origin, and which servers failed.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::json;
 use skillwire_client::Endpoint;
-use skillwire_gateway::BridgeOptions;
+use skillwire_engine::offer::Linked;
+use skillwire_gateway::{
+    BridgeExtras, BridgeOptions, BridgeScript, BridgeScripts, ScriptFailure, ScriptResult,
+};
 use skillwire_host::{Host, local};
 use skillwire_testkit::{HostileServer, ReplyGate, ScriptedReply, SkillFolder};
+use skillwire_trust::InputPath;
 
 use super::support::{
-    Bridged, NONE, PATIENCE, done, endpoint, host, label, load, read, refunds, refused, text, yes,
+    Bridged, Legacy, NONE, PATIENCE, done, endpoint, host, label, load, read, refunds, refused,
+    text, yes,
 };
 
 #[tokio::test]
@@ -199,19 +205,75 @@ async fn bad_arguments_are_answered_with_a_result_that_names_them_cl_13() {
     done(&client.call("list_skills", json!(null)).await);
 }
 
+/// A machine that can isolate scripts. Nothing is run in these tests.
+struct Isolation;
+
+impl BridgeScripts for Isolation {
+    fn resolve_input(&self, _: &str) -> Result<InputPath, String> {
+        Err("no test reads inputs".to_owned())
+    }
+
+    fn run(&self, _: BridgeScript) -> BoxFuture<'static, Result<ScriptResult, ScriptFailure>> {
+        async { Err(ScriptFailure::NotRun("no test runs a script".to_owned())) }.boxed()
+    }
+
+    fn output(&self, _: &str) -> Option<Linked> {
+        None
+    }
+}
+
+fn with_isolation(server: &HostileServer) -> Bridged {
+    let options = BridgeOptions::default().first_listing(Duration::ZERO);
+    let extras = BridgeExtras { scripts: Some(Arc::new(Isolation)), ..BridgeExtras::default() };
+    Bridged::with_extras(host(server), options, extras)
+}
+
+fn with_script() -> HostileServer {
+    HostileServer::new().skill("acme/refunds", [("scripts/count.py", "print(1)")])
+}
+
 #[tokio::test]
 async fn tools_have_open_strings_and_hints_that_let_headless_clients_call_them_cl_06_cl_07() {
-    let bridged = Bridged::over(host(&refunds()));
+    let bridged = with_isolation(&with_script());
     bridged.settled(&["acme:refunds"]).await;
     let answer = bridged.modern(false).request("tools/list", json!({})).await;
     let tools = answer["result"]["tools"].as_array().unwrap();
-    assert_eq!(tools.len(), 6);
+    assert_eq!(tools.len(), 7);
     for tool in tools {
+        // To run a script is the one thing that a headless client may refuse.
+        let only_reads = tool["name"] != "run_skill_script";
+        assert_eq!(tool["annotations"]["readOnlyHint"], only_reads, "{tool}");
         assert_eq!(tool["annotations"]["openWorldHint"], false, "{tool}");
         assert_eq!(tool["annotations"]["destructiveHint"], false, "{tool}");
         for kind in ["enum", "anyOf", "pattern"] {
             assert!(!tool["inputSchema"].to_string().contains(kind), "{tool}");
         }
+    }
+}
+
+#[tokio::test]
+async fn the_tool_for_scripts_is_there_while_a_skill_may_have_some() {
+    async fn is_offered(client: &mut Legacy) -> bool {
+        let tools = client.request("tools/list", json!({})).await["result"]["tools"].to_string();
+        tools.contains("\"run_skill_script\"")
+    }
+    // What is still being listed may have scripts: a client may read the tools only once.
+    for (server, offered) in [(with_script(), true), (refunds(), false)] {
+        let gate = ReplyGate::default();
+        let (waiting, entry) = (gate.clone(), server.entry("skill://acme/refunds/SKILL.md"));
+        let listing = json!({ "resultType": "complete", "skills": [entry], "ttlMs": 60_000, "cacheScope": "private" });
+        let server = server.on("skills/list", move |_, _| {
+            ScriptedReply::Held(waiting.clone(), Box::new(ScriptedReply::Result(listing.clone())))
+        });
+        let bridged = with_isolation(&server);
+        let mut client = bridged.legacy(false).await;
+        assert!(is_offered(&mut client).await);
+        gate.open();
+        bridged.settled(&["acme:refunds"]).await;
+        let told = client.client.next().await.unwrap();
+        assert_eq!(told["method"], "notifications/tools/list_changed");
+        // The skill is not approved, and the user may approve it when it is loaded.
+        assert_eq!(is_offered(&mut client).await, offered);
     }
 }
 

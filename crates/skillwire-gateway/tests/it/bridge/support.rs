@@ -8,7 +8,7 @@ use skillwire_engine::{
     Caller, Engine,
     offer::{ListChanges, Offer, Offers},
 };
-use skillwire_gateway::{ApprovalCommand, Bridge, BridgeOptions, WantedApproval};
+use skillwire_gateway::{ApprovalCommand, Bridge, BridgeExtras, BridgeOptions, WantedApproval};
 use skillwire_host::Host;
 use skillwire_protocol::meta;
 use skillwire_server::{Config, Skills};
@@ -89,9 +89,13 @@ impl Bridged {
     }
 
     pub(crate) fn with(host: Host, options: BridgeOptions) -> Self {
+        Self::with_extras(host, options, BridgeExtras::default())
+    }
+
+    pub(crate) fn with_extras(host: Host, options: BridgeOptions, extras: BridgeExtras) -> Self {
         let changes = ListChanges::default();
         let runtime = tokio::runtime::Handle::current();
-        let bridge = Bridge::start(host, options, changes.clone(), &runtime);
+        let bridge = Bridge::start_with(host, options, changes.clone(), &runtime, extras);
         let bridge = bridge.expect("there are random numbers");
         let offers =
             Offers::joined(vec![Arc::new(bridge.clone())], changes).expect("names are unique");

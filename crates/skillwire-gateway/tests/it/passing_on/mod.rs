@@ -1,6 +1,7 @@
 //! Servers whose skills are passed on.
 
 mod admission;
+pub(crate) mod arguments;
 mod codes;
 mod dialects;
 mod entries;

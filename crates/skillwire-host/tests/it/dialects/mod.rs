@@ -1,10 +1,10 @@
 //! Servers of older dialects: the host finds, pins and verifies their skills.
 
 mod archives;
+mod detection;
 mod drafts;
 mod first_seen;
 mod hostile;
-mod ladder;
 mod pointing;
 mod remembering;
 mod templates;

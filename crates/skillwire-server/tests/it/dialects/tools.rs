@@ -69,6 +69,36 @@ async fn prompts_embed_the_skill_d8() {
 }
 
 #[tokio::test]
+async fn a_prompt_takes_the_arguments_of_its_skill_d5_d8() {
+    let folder = SkillFolder::new();
+    let text = "---\nname: ship\ndescription: \"Ships to {{to}}. Use when needed.\"\nmetadata:\n  \
+                arguments: '[{\"name\":\"to\",\"description\":\"Where.\",\"required\":true}]'\n---\n\nTo {{to}}.\n";
+    folder.file("ship/SKILL.md", text).file(
+        "plain/SKILL.md",
+        "---\nname: plain\n\
+        description: Does it. Use when needed.\n---\n\nLeave {{to}} alone.\n",
+    );
+    let legacy = Legacy::start(&folder, &["skilljack=on"]).await;
+    let prompts = legacy.call("prompts/list", json!({})).await["prompts"].clone();
+    let declared = json!([{ "name": "to", "description": "Where.", "required": true }]);
+    assert_eq!((&prompts[0]["arguments"], &prompts[1]["arguments"]), (&Value::Null, &declared));
+    let params = |name: &str, given: Value| json!({ "name": name, "arguments": given });
+    let get = async |name: &str, given: Value| {
+        let got = legacy.call("prompts/get", params(name, given)).await;
+        crate::support::text(&got["messages"][0]["content"]["resource"]["text"]).to_owned()
+    };
+    let written = get("ship", json!({ "to": "Rome" })).await;
+    assert!(written.ends_with("---\n\nTo Rome.\n"), "{written}");
+    assert!(written.contains("Ships to {{to}}."), "the frontmatter stays as it is: {written}");
+    for bad in [json!({}), json!({ "to": 5 }), json!({ "to": "Rome", "by": "sea" })] {
+        assert_eq!(legacy.code("prompts/get", params("ship", bad)).await, INVALID_PARAMS);
+    }
+    // Words that a client sends with every prompt do no harm.
+    let plain = get("plain", json!({ "request": "now" })).await;
+    assert!(plain.ends_with("Leave {{to}} alone.\n"), "{plain}");
+}
+
+#[tokio::test]
 async fn tools_are_for_legacy_clients_alone_and_only_when_switched_on_d8() {
     let (_folder, off) = fixture(&[]).await;
     assert_eq!(off.call("tools/list", json!({})).await["tools"], json!([]));

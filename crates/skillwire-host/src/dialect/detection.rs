@@ -50,10 +50,10 @@ enum ListingMethod {
 
 impl ListingMethod {
     /// The order in which they are tried.
-    const LADDER: [Self; 5] =
+    const IN_ORDER: [Self; 5] =
         [Self::Released, Self::Index, Self::Scope, Self::Names, Self::Resources];
 
-    /// Returns the rung at which to begin with a server that used this dialect before.
+    /// Returns the method with which to begin for a server that used this dialect before.
     fn of(dialect: Dialect) -> Self {
         match dialect {
             Dialect::V1 | Dialect::Draft => Self::Released,
@@ -75,14 +75,14 @@ pub(crate) trait ListReleased {
 }
 
 /// One server, with its description and what the user allows.
-pub(crate) struct Ladder<'a, S> {
+pub(crate) struct DialectDetection<'a, S> {
     server: &'a S,
     description: Arc<ServerDescription>,
     allows_legacy: bool,
     deadline: Instant,
 }
 
-impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
+impl<'a, S: SkillServer + ListReleased> DialectDetection<'a, S> {
     pub(crate) fn new(
         server: &'a S,
         description: Arc<ServerDescription>,
@@ -94,7 +94,7 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
 
     /// Lists the server in the first dialect that it answers in, beginning with the one it used
     /// before.
-    pub(crate) async fn climb(
+    pub(crate) async fn list(
         &self,
         known: Option<Dialect>,
     ) -> Result<(Listing, Duration), Refusal> {
@@ -109,14 +109,14 @@ impl<'a, S: SkillServer + ListReleased> Ladder<'a, S> {
         };
         let (listing, lifetime) = match found {
             Some(found) => found,
-            None => self.climb_from_the_top().await?,
+            None => self.try_each().await?,
         };
         Ok((self.point_out(listing).await, lifetime))
     }
 
-    async fn climb_from_the_top(&self) -> Result<(Listing, Duration), Refusal> {
+    async fn try_each(&self) -> Result<(Listing, Duration), Refusal> {
         let mut unanswered = None;
-        for way in ListingMethod::LADDER {
+        for way in ListingMethod::IN_ORDER {
             match self.boxed_step(way, None).await {
                 Ok(Some(found)) => return Ok(found),
                 Ok(None) => {}
@@ -388,8 +388,9 @@ pub(super) fn collect(
 
 /// Returns the warning about entries of unknown types, if there are any.
 pub(super) fn unknown_types(label: &Origin, count: usize) -> Option<String> {
-    let said =
-        || format!("The index of `{label}` has entries of a type that nobody knows ({count}).");
+    let said = || {
+        format!("The index of `{label}` has entries of types that are not known here ({count}).")
+    };
     (count > 0).then(said)
 }
 
