@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    edit::{self, Edit, EditError, Format},
+    edit::{self, Edit, EditError, Format, Removal},
     entry::BridgeEntry,
 };
 
@@ -43,6 +43,8 @@ pub struct Agent {
     #[serde(deserialize_with = "json")]
     entry: Map<String, Value>,
     env: String,
+    #[serde(default)]
+    desktop: bool,
     project_skills: Option<String>,
     user_skills: Option<String>,
 }
@@ -92,6 +94,11 @@ impl Agent {
         self.program.as_deref()
     }
 
+    /// Whether it may be started from a desktop, and then without the `PATH` of the user's shell.
+    pub fn is_desktop(&self) -> bool {
+        self.desktop
+    }
+
     /// Files or folders that only this agent makes.
     pub fn places(&self, places: Places<'_>) -> impl Iterator<Item = PathBuf> {
         self.places.iter().map(move |place| places.resolve(place))
@@ -119,9 +126,10 @@ impl Agent {
         edit::add(self.format, text, &self.table, &entry.render(&self.entry, &self.env))
     }
 
-    /// Returns `text` without the bridge; everything else stays, also a table that is empty now.
-    pub fn remove(&self, text: &str) -> Result<Edit, EditError> {
-        edit::remove(self.format, text, &self.table)
+    /// Returns `text` without the bridge; everything else stays. `before` is the text from before the
+    /// bridge was added, if there was a file: it is returned as it was if nothing else changed since.
+    pub fn remove(&self, text: &str, before: Option<&str>) -> Result<Removal, EditError> {
+        edit::remove(self.format, text, &self.table, before)
     }
 
     /// How `text` makes the agent start the bridge, if it does.
@@ -156,11 +164,67 @@ mod tests {
             assert!(text.contains("/opt/skillwire") && text.contains("/state"), "{text}");
             assert_eq!(agent.add(&text, &entry).unwrap(), Edit::Unchanged, "{}", agent.id);
             assert_eq!(agent.current(&text).unwrap().as_ref(), Some(&entry), "{text}");
-            let Edit::Changed(removed) = agent.remove(&text).unwrap() else { panic!("{agent:?}") };
-            assert_eq!(agent.current(&removed).unwrap(), None, "{removed}");
-            assert_eq!(agent.remove(&removed).unwrap(), Edit::Unchanged);
+            assert_eq!(agent.remove(&text, None).unwrap(), Removal::Empty, "{text}");
+            assert_eq!(agent.remove(&text, Some("")).unwrap(), Removal::Changed(String::new()));
+            assert_eq!(agent.remove("", None).unwrap(), Removal::Unchanged);
             assert_eq!(agent.snippet(&entry), text);
         }
+    }
+
+    #[test]
+    fn what_was_there_before_comes_back_and_tables_of_the_entry_go() {
+        let entry = BridgeEntry::new("skillwire", &["bridge"]);
+        let newer = BridgeEntry::new("/opt/skillwire", &["bridge"]).env("SKILLWIRE_HOME", "/state");
+        let agent = |id: &str| agents().iter().find(|agent| agent.id == id).unwrap();
+        let added = |agent: &Agent, text: &str, entry: &BridgeEntry| match agent.add(text, entry) {
+            Ok(Edit::Changed(text)) => text,
+            other => panic!("{other:?}"),
+        };
+        let json = [
+            "{}",
+            "{ }\n",
+            "{\n  \"theme\": \"dark\" // mine\n}",
+            "{\"mcpServers\":{}}\n",
+            "{\"mcpServers\": { /* none */ }}",
+        ];
+        let yaml = [
+            "GOOSE_MODE: auto\n",
+            "GOOSE_MODE: auto",
+            "extensions:\nGOOSE_MODE: auto\n",
+            "# mine\n",
+        ];
+        let toml = ["", "model = 'x' # mine", "[mcp_servers]\n\n[other]\nx = 1\n", "\n"];
+        for (id, texts) in [("cursor", &json[..]), ("goose", &yaml), ("codex", &toml)] {
+            for &text in texts {
+                let agent = agent(id);
+                let both = added(agent, &added(agent, text, &entry), &newer);
+                assert_eq!(
+                    agent.remove(&both, Some(text)).unwrap(),
+                    Removal::Changed(text.to_owned())
+                );
+            }
+        }
+        // What the user changed since stays, and so does what was there before.
+        let cursor = agent("cursor");
+        for (before, theme) in
+            [(Some("{}"), "{\n  \"theme\": 1\n}\n"), (None, "{\n  \"theme\": 1\n}\n")]
+        {
+            let now = added(cursor, "{\n  \"theme\": 1\n}\n", &entry);
+            assert_eq!(cursor.remove(&now, before).unwrap(), Removal::Changed(theme.to_owned()));
+        }
+        let now = added(cursor, "{\n  \"theme\": 1,\n  \"mcpServers\": {}\n}\n", &entry);
+        let Removal::Changed(kept) = cursor.remove(&now, Some("{ \"mcpServers\": {} }")).unwrap()
+        else {
+            panic!("{now}")
+        };
+        assert!(kept.contains("mcpServers"), "{kept}");
+        // A text that has the entry is none from before.
+        let goose = agent("goose");
+        let now = added(goose, "GOOSE_MODE: auto\n", &entry);
+        assert_eq!(
+            goose.remove(&now, Some(&now)).unwrap(),
+            Removal::Changed("GOOSE_MODE: auto\n".to_owned())
+        );
     }
 
     #[test]

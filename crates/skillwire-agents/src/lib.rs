@@ -24,6 +24,6 @@ mod entry;
 
 pub use self::{
     agent::{Agent, Places, agents},
-    edit::{Edit, EditError},
+    edit::{Edit, EditError, Removal},
     entry::BridgeEntry,
 };

@@ -80,6 +80,26 @@ pub(super) fn remove(text: &str, names: &[String]) -> Result<String, EditError> 
     Ok(root.to_string())
 }
 
+/// Removes the table that `names` lead to, if nothing stands in it.
+pub(super) fn remove_table(text: &str, names: &[String]) -> Result<String, EditError> {
+    let root = parse(text)?;
+    let Some((last, above)) = names.split_last() else { return Ok(text.to_owned()) };
+    let mut outer = root.object_value();
+    for name in above {
+        outer = outer.and_then(|object| object.object_value(name));
+    }
+    let found = outer.and_then(|outer| outer.get(last));
+    // One with a comment in it stays.
+    let is_blank = |table: &CstObject| {
+        table.to_string().chars().all(|c| "{}".contains(c) || c.is_whitespace())
+    };
+    if let Some(found) = found.filter(|it| it.object_value().is_some_and(|table| is_blank(&table)))
+    {
+        found.remove();
+    }
+    Ok(root.to_string())
+}
+
 fn object(map: &Map<String, Value>) -> CstInputValue {
     CstInputValue::Object(map.iter().map(|(name, value)| (name.clone(), input(value))).collect())
 }

@@ -34,6 +34,17 @@ pub enum Edit {
     Changed(String),
 }
 
+/// What a file becomes without the entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Removal {
+    /// It has no entry to take out.
+    Unchanged,
+    /// The new text.
+    Changed(String),
+    /// The file holds nothing else, and there was none before the entry was added.
+    Empty,
+}
+
 /// Why a file was left as it is.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -119,17 +130,70 @@ pub(crate) fn add(
     Ok(Edit::Changed(new))
 }
 
-pub(crate) fn remove(format: Format, text: &str, names: &[String]) -> Result<Edit, EditError> {
-    if current(format, text, names)?.is_none() {
-        return Ok(Edit::Unchanged);
+/// Takes the entry out. `before` is the text from before the entry was added, if there was a file: it
+/// comes back as it was if nothing else changed since.
+pub(crate) fn remove(
+    format: Format,
+    text: &str,
+    names: &[String],
+    before: Option<&str>,
+) -> Result<Removal, EditError> {
+    let Some(entry) = current(format, text, names)? else { return Ok(Removal::Unchanged) };
+    let without = without_entry(format, text, names)?;
+    let before = before.filter(|before| matches!(current(format, before, names), Ok(None)));
+    if let (Some(before), Value::Object(entry)) = (before, &entry)
+        && let Ok(Edit::Changed(added)) = add(format, before, names, entry)
+        && without_entry(format, &added, names).is_ok_and(|again| again == without)
+    {
+        return Ok(Removal::Changed(before.to_owned()));
     }
+    let new = without_tables(format, without, names, before)?;
+    check(format, text, &new, names, None)?;
+    let rest: String = new.chars().filter(|c| !c.is_whitespace()).collect();
+    if before.is_none() && (rest.is_empty() || rest == "{}") {
+        return Ok(Removal::Empty);
+    }
+    Ok(Removal::Changed(new))
+}
+
+fn without_entry(format: Format, text: &str, names: &[String]) -> Result<String, EditError> {
     let new = match format {
         Format::Json => json::remove(text, names),
         Format::Toml => toml::remove(text, names),
         Format::Yaml => yaml::remove(text, names),
     }?;
     check(format, text, &new, names, None)?;
-    Ok(Edit::Changed(new))
+    Ok(new)
+}
+
+/// Drops tables on the way to the entry that are empty now and were not there before.
+fn without_tables(
+    format: Format,
+    mut text: String,
+    names: &[String],
+    before: Option<&str>,
+) -> Result<String, EditError> {
+    let old = before.map(|before| format.read(before)).transpose()?.unwrap_or_default();
+    for depth in (1..=names.len()).rev() {
+        let path = &names[..depth];
+        let now = format.read(&text)?;
+        if table(&now, path)?.is_some_and(|table| !table.is_empty()) || is_there(&old, path) {
+            break;
+        }
+        text = match format {
+            Format::Json => json::remove_table(&text, path)?,
+            // The table of the entry has no line of its own there.
+            Format::Toml => text,
+            Format::Yaml => yaml::remove_table(&text, path)?,
+        };
+    }
+    Ok(text)
+}
+
+/// Whether something stands where `names` lead to, if only an empty value.
+fn is_there(map: &Map<String, Value>, names: &[String]) -> bool {
+    let Some((last, above)) = names.split_last() else { return true };
+    matches!(table(map, above), Ok(Some(table)) if table.contains_key(last))
 }
 
 /// Sets what `entry` sets and keeps what else the user wrote.

@@ -116,6 +116,19 @@ pub(super) fn remove(text: &str, names: &[String]) -> Result<String, EditError> 
     Ok(old[..entry.start - 1].concat() + &old[entry.end..].concat())
 }
 
+/// Removes the key of the table, if nothing stands below it.
+pub(super) fn remove_table(text: &str, names: &[String]) -> Result<String, EditError> {
+    let [name] = names else { return Err(EditError::NotAlone) };
+    let old = lines(text);
+    let whole = Block { start: 0, end: old.len() };
+    match block(&old, &whole, 0, name)? {
+        Some(table) if table.start == table.end => {
+            Ok(old[..table.start - 1].concat() + &old[table.end..].concat())
+        }
+        _ => Ok(text.to_owned()),
+    }
+}
+
 fn write_entry(out: &mut String, depth: usize, entry: &Map<String, Value>) {
     let _ = writeln!(out, "{:depth$}{ENTRY}:", "");
     for (name, value) in entry {

@@ -1,6 +1,6 @@
 //! `setup`, as it was typed.
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 use crate::completion::agents;
 
@@ -20,7 +20,7 @@ pub(crate) struct SetupArgs {
     #[arg(long, short)]
     pub(crate) yes: bool,
     /// Add this server or folder of skills, too: a URL or a path.
-    #[arg(long = "use", value_name = "URL|DIR", conflicts_with = "remove")]
+    #[arg(long = "use", value_name = "URL|DIR", conflicts_with = "remove", value_hint = ValueHint::DirPath)]
     pub(crate) source: Option<String>,
     /// Show every agent that is known, and change nothing.
     #[arg(long, conflicts_with_all = ["agents", "remove", "dry_run", "yes", "source"])]

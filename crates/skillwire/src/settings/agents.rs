@@ -15,6 +15,7 @@ pub(crate) struct AgentSettings {
     home: PathBuf,
     config: PathBuf,
     program: String,
+    program_path: String,
     own_home: Option<String>,
 }
 
@@ -29,7 +30,8 @@ impl AgentSettings {
             let own = PathBuf::from(own);
             std::path::absolute(&own).unwrap_or(own).display().to_string()
         });
-        Ok(Self { home, config, program: program()?, own_home })
+        let (program, program_path) = program()?;
+        Ok(Self { home, config, program, program_path, own_home })
     }
 
     fn places(&self) -> Places<'_> {
@@ -61,9 +63,17 @@ impl AgentSettings {
             .map_or_else(|_| path.display().to_string(), |rest| format!("~/{}", rest.display()))
     }
 
-    /// What agents are to start.
-    pub(crate) fn entry(&self) -> BridgeEntry {
-        let entry = BridgeEntry::new(&self.program, &["bridge"]);
+    /// The folders above a file of an agent that may be the agent's own, innermost first.
+    pub(crate) fn folders_above<'a>(&self, file: &'a Path) -> impl Iterator<Item = &'a Path> {
+        let (home, config) = (self.home.clone(), self.config.clone());
+        let is_shared = move |folder: &Path| home.starts_with(folder) || config.starts_with(folder);
+        file.ancestors().skip(1).take_while(move |folder| !is_shared(folder))
+    }
+
+    /// What an agent is to start.
+    pub(crate) fn entry(&self, agent: &Agent) -> BridgeEntry {
+        let program = if agent.is_desktop() { &self.program_path } else { &self.program };
+        let entry = BridgeEntry::new(program, &["bridge"]);
         match &self.own_home {
             Some(home) => entry.env("SKILLWIRE_HOME", home),
             None => entry,
@@ -82,11 +92,14 @@ impl AgentSettings {
     }
 }
 
-/// The name of this program if the `PATH` leads to it, and its whole path otherwise.
-fn program() -> Result<String, Failure> {
+/// The name of this program if the `PATH` leads to it and its whole path otherwise, and its whole path.
+fn program() -> Result<(String, String), Failure> {
     let own = std::env::current_exe()
         .map_err(|error| Failure::usage("The path of this program is not known.").because(error))?;
     let same = |found: &PathBuf| found.canonicalize().ok() == own.canonicalize().ok();
-    let on_path = find_program("skillwire").as_ref().is_some_and(same);
-    Ok(if on_path { "skillwire".to_owned() } else { own.display().to_string() })
+    // The path by which the user starts it stays the same when a new version is installed.
+    Ok(match find_program("skillwire").filter(same) {
+        Some(found) => ("skillwire".to_owned(), found.display().to_string()),
+        None => (own.display().to_string(), own.display().to_string()),
+    })
 }

@@ -99,6 +99,76 @@ async fn a_second_setup_changes_nothing_and_remove_restores_the_files() {
     assert_eq!(read(&user, ".codex/config.toml"), CODEX);
     assert_eq!(read(&user, ".config/goose/config.yaml"), GOOSE);
     assert_eq!(read(&user, ".cursor/mcp.json"), CURSOR);
+    assert!(!user.home.join(".cursor/mcp.json.before-skillwire").exists());
+    let nothing = setup(&user, &["--remove", "--yes"]).await.assert_exit(0);
+    assert!(nothing.stdout.starts_with("No agent has the bridge"), "{}", nothing.stdout);
+}
+
+#[tokio::test]
+async fn what_was_before_the_bridge_is_kept_through_every_setup_and_comes_back() {
+    let user = user_with_agents();
+    let goose = "GOOSE_MODE: auto # no extensions";
+    user.home.file(".config/goose/config.yaml", goose);
+    setup(&user, &["--yes"]).await.assert_exit(0);
+    // An entry of an older version is changed; the backup stays the one without any.
+    for file in [".cursor/mcp.json", ".codex/config.toml", ".config/goose/config.yaml"] {
+        let now = read(&user, file);
+        user.home.file(file, now.replace(BINARY, "/opt/older/skillwire"));
+    }
+    setup(&user, &["--yes"]).await.assert_exit(0);
+    assert_eq!(read(&user, ".config/goose/config.yaml.before-skillwire"), goose);
+    setup(&user, &["--remove", "--yes"]).await.assert_exit(0);
+    for (file, text) in [
+        (".cursor/mcp.json", CURSOR),
+        (".codex/config.toml", CODEX),
+        (".config/goose/config.yaml", goose),
+    ] {
+        assert_eq!(read(&user, file), text);
+        assert!(!user.home.join(&format!("{file}.before-skillwire")).exists(), "{file}");
+    }
+}
+
+#[tokio::test]
+async fn files_that_setup_made_are_gone_again_and_what_was_added_since_stays() {
+    let user = TestUser::new();
+    user.home.directory(".cursor");
+    let agents = ["cursor", "goose", "codex", "vscode", "cline"];
+    let named: Vec<&str> = agents.iter().flat_map(|agent| ["--agent", agent]).collect();
+    setup(&user, &[&named[..], &["--yes"]].concat()).await.assert_exit(0);
+    let codex = read(&user, ".codex/config.toml");
+    user.home.file(".codex/config.toml", format!("model = \"gpt-5\"\n\n{codex}"));
+    user.home.file(".cursor/rules.md", "mine\n");
+    let dry = setup(&user, &["--remove", "--dry-run"]).await.assert_exit(0);
+    assert_eq!(dry.stdout, "The bridge would be taken out of 5 agents.\n");
+    setup(&user, &["--remove", "--yes"]).await.assert_exit(0);
+    assert_eq!(read(&user, ".codex/config.toml").trim(), "model = \"gpt-5\"");
+    assert!(!user.home.join(".cursor/mcp.json").exists());
+    assert_eq!(read(&user, ".cursor/rules.md"), "mine\n");
+    for folder in [".config/goose", ".config/Code", ".cline"] {
+        assert!(!user.home.join(folder).exists(), "{folder}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn agents_of_a_desktop_get_the_whole_path_and_a_failed_start_says_why() {
+    use std::os::unix::fs::symlink;
+
+    let user = user_with_agents();
+    user.home.directory("bin");
+    let program = user.home.join("bin/skillwire");
+    symlink(BINARY, &program).unwrap();
+    let mut command = user.command(&["setup", "--yes"]);
+    command.env("PATH", user.home.join("bin"));
+    finish(command).await.assert_exit(0);
+    let whole = program.to_str().unwrap();
+    assert!(read(&user, ".cursor/mcp.json").contains(whole), "{}", read(&user, ".cursor/mcp.json"));
+    assert!(read(&user, ".codex/config.toml").contains("command = \"skillwire\""));
+    // The bridge cannot read its servers: what it said last is shown.
+    user.home.file("sw/state/servers.json", "{ oops");
+    let ran = setup(&user, &["--yes", "--agent", "codex"]).await.assert_exit(1);
+    let line = ran.stdout.lines().find(|line| line.starts_with("codex: ")).unwrap_or_default();
+    assert!(line.contains("it last said: "), "{}", ran.stdout);
 }
 
 #[tokio::test]
@@ -166,6 +236,18 @@ async fn an_agent_that_is_named_wrongly_or_absent_is_told_with_the_next_step() {
     let user = TestUser::new();
     setup(&user, &["--yes"]).await.assert_refused(5, "No agent was found on this machine.");
     setup(&user, &["--agent", "cursr"]).await.assert_refused(5, "Did you mean `cursor`?");
+    setup(&user, &["--agent", "claud"])
+        .await
+        .assert_refused(5, "Did you mean `claude-code` or `claude-desktop`?");
+    for (program, agent) in [
+        ("claude", "claude-code"),
+        ("gemini", "gemini-cli"),
+        ("qwen", "qwen-code"),
+        ("code", "vscode"),
+    ] {
+        let done = setup(&user, &["--agent", program, "--dry-run", "--json"]).await;
+        assert_eq!(done.assert_exit(0).json()[0]["agent"], agent);
+    }
     setup(&user, &["--agent", "cursor", "--yes"]).await.assert_exit(0);
     assert!(read(&user, ".cursor/mcp.json").contains("skillwire"));
     let known = setup(&user, &["--list", "--json"]).await.assert_exit(0).json();
@@ -178,7 +260,13 @@ async fn setup_adds_the_first_folder_or_server_along_with_the_bridge() {
     let skills = SkillFolder::with_skills(&["one", "two", "three"]);
     let path = skills.path().to_str().unwrap();
     let done = setup(&user, &["--yes", "--use", path]).await.assert_exit(0);
+    assert!(done.stdout.contains("0 skills ready in 3 agents."), "{}", done.stdout);
+    let waiting = "3 skills wait for your decision: `skillwire review` shows what.";
+    assert!(done.stdout.contains(waiting), "{}", done.stdout);
+    user.run_ok(&["approve", "--all", "--yes"]).await;
+    let done = setup(&user, &["--yes"]).await.assert_exit(0);
     assert!(done.stdout.contains("3 skills ready in 3 agents."), "{}", done.stdout);
+    assert!(!done.stdout.contains("your decision"), "{}", done.stdout);
     setup(&user, &["--yes", "--use", "nope"]).await.assert_refused(2, "neither a URL nor a folder");
 }
 

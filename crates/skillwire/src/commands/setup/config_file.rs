@@ -19,15 +19,17 @@ pub(super) struct ConfigFile {
     path: PathBuf,
     text: String,
     exists: bool,
+    /// Whether the path that the agent uses is a link.
+    is_link: bool,
 }
 
 impl ConfigFile {
     /// Reads the file; one that does not exist is empty.
     pub(super) fn read(path: &Path) -> io::Result<Self> {
         match fs::canonicalize(path) {
-            Ok(path) => {
-                let text = regular_file::read(&path, MOST_BYTES)?;
-                Ok(Self { path, text, exists: true })
+            Ok(real) => {
+                let text = regular_file::read(&real, MOST_BYTES)?;
+                Ok(Self { path: real, text, exists: true, is_link: path.is_symlink() })
             }
             // A link that leads nowhere is not replaced by a file.
             Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
@@ -38,7 +40,7 @@ impl ConfigFile {
     }
 
     pub(super) fn absent(path: PathBuf) -> Self {
-        Self { path, text: String::new(), exists: false }
+        Self { path, text: String::new(), exists: false, is_link: false }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -49,36 +51,60 @@ impl ConfigFile {
         &self.text
     }
 
-    /// Replaces the file and returns where the old one is kept.
-    pub(super) fn replace(self, text: &str) -> io::Result<Option<PathBuf>> {
+    /// The text from before the bridge was added, if it is kept.
+    pub(super) fn backup(&self) -> Option<String> {
+        regular_file::read(&self.backup_path(), MOST_BYTES).ok()
+    }
+
+    /// Where the text from before the bridge is kept.
+    pub(super) fn backup_path(&self) -> PathBuf {
+        self.beside(".before-skillwire")
+    }
+
+    /// Replaces the file; with `keeps_old`, the old one is kept, and its path returned.
+    pub(super) fn replace(self, text: &str, keeps_old: bool) -> io::Result<Option<PathBuf>> {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
         }
         let new = self.beside(".skillwire-new");
         fs::write(&new, text)?;
-        let replaced = self.swap(&new);
+        let replaced = self.swap(&new, keeps_old);
         if replaced.is_err() {
             let _ = fs::remove_file(&new);
         }
         replaced
     }
 
-    fn swap(&self, new: &Path) -> io::Result<Option<PathBuf>> {
-        // The agent may have written its file since it was read.
-        if Self::read(&self.path)?.text != self.text {
-            return Err(io::Error::other("the file changed meanwhile; run the command again"));
-        }
-        let backup = if self.exists {
+    fn swap(&self, new: &Path, keeps_old: bool) -> io::Result<Option<PathBuf>> {
+        self.check_unchanged()?;
+        let mut backup = None;
+        if self.exists {
             fs::set_permissions(new, fs::metadata(&self.path)?.permissions())?;
-            let backup = self.beside(".before-skillwire");
-            fs::copy(&self.path, &backup)?;
-            Some(backup)
-        } else {
-            None
-        };
+            if keeps_old {
+                fs::copy(&self.path, self.backup_path())?;
+                backup = Some(self.backup_path());
+            }
+        }
         fs::File::open(new)?.sync_all()?;
         fs::rename(new, &self.path)?;
         Ok(backup)
+    }
+
+    /// Removes the file, unless the agent's path is a link to it: then it gets an empty text.
+    pub(super) fn remove(self) -> io::Result<()> {
+        if self.is_link {
+            return self.replace("", false).map(drop);
+        }
+        self.check_unchanged()?;
+        fs::remove_file(&self.path)
+    }
+
+    /// The agent may have written its file since it was read.
+    fn check_unchanged(&self) -> io::Result<()> {
+        if Self::read(&self.path)?.text == self.text {
+            return Ok(());
+        }
+        Err(io::Error::other("the file changed meanwhile; run the command again"))
     }
 
     fn beside(&self, suffix: &str) -> PathBuf {

@@ -4,10 +4,10 @@ mod config_file;
 mod source;
 mod trial;
 
-use std::{io::Write as _, path::PathBuf};
+use std::{fs, io::Write as _, path::PathBuf};
 
 use serde::Serialize;
-use skillwire_agents::{Agent, BridgeEntry, Edit, agents};
+use skillwire_agents::{Agent, Edit, EditError, Removal, agents};
 
 use self::config_file::ConfigFile;
 use super::{Outcome, check::diff};
@@ -27,7 +27,19 @@ use crate::{
 struct Plan {
     agent: &'static Agent,
     file: ConfigFile,
-    edit: Result<Edit, Failure>,
+    edit: Result<Change, Failure>,
+}
+
+/// How a file is to be changed.
+enum Change {
+    None,
+    Write {
+        text: String,
+        /// Whether the file is from before the bridge was added.
+        keeps_old: bool,
+    },
+    /// The file holds only what this command has put there.
+    Remove,
 }
 
 /// What happened to one agent, for `--json`.
@@ -41,6 +53,8 @@ struct Done {
     backup: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     skills: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -66,15 +80,16 @@ pub(super) fn run(args: &SetupArgs) -> Outcome {
              file of one that was not found.",
         ));
     }
-    let entry = settings.entry();
     let plans: Vec<Plan> =
-        chosen.into_iter().map(|agent| plan(agent, &settings, &entry, args.remove)).collect();
+        chosen.into_iter().map(|agent| plan(agent, &settings, args.remove)).collect();
     if !args.json {
-        show(&plans, &settings, &entry, args.remove)?;
+        show(&plans, &settings, args.remove)?;
     }
-    let changes = plans.iter().filter(|plan| matches!(plan.edit, Ok(Edit::Changed(_)))).count();
+    let is_change = |plan: &&Plan| matches!(plan.edit, Ok(Change::Write { .. } | Change::Remove));
+    let changes = plans.iter().filter(is_change).count();
     let may_write = changes > 0 && !args.dry_run && agrees(args, changes)?;
-    let mut done: Vec<Done> = plans.into_iter().map(|plan| carry_out(plan, may_write)).collect();
+    let mut done: Vec<Done> =
+        plans.into_iter().map(|plan| carry_out(plan, &settings, may_write, args.remove)).collect();
     let declined = changes > 0 && !may_write;
     if !declined && !args.remove {
         source::offer(args, &settings)?;
@@ -107,12 +122,21 @@ fn choose(
 
 /// Finds an agent by the name that the user typed.
 pub(super) fn find_agent(name: &str) -> Result<&'static Agent, Failure> {
-    let fits = |agent: &&Agent| agent.id() == name || agent.name().eq_ignore_ascii_case(name);
-    agents().iter().find(fits).ok_or_else(|| {
+    let by_id = agents().iter().find(|agent| agent.id() == name);
+    let fits =
+        |agent: &&Agent| agent.program() == Some(name) || agent.name().eq_ignore_ascii_case(name);
+    by_id.or_else(|| agents().iter().find(fits)).ok_or_else(|| {
         let failure = Failure::new(Exit::NotFound, format!("There is no agent `{name}` here."));
-        match nearest(name, agents().iter().map(Agent::id)) {
-            Some(near) => failure.hint(format!("Did you mean `{near}`?")),
-            None => failure.hint("`skillwire setup --list` shows the agents that are known."),
+        let words =
+            |agent: &'static Agent| [Some(agent.id()), agent.program()].into_iter().flatten();
+        let begins = |agent: &&Agent| name.len() > 1 && agent.id().starts_with(name);
+        let mut near: Vec<&str> = agents().iter().filter(begins).map(Agent::id).collect();
+        if near.is_empty() {
+            near.extend(nearest(name, agents().iter().flat_map(words)));
+        }
+        match near.as_slice() {
+            [] => failure.hint("`skillwire setup --list` shows the agents that are known."),
+            near => failure.hint(format!("Did you mean `{}`?", near.join("` or `"))),
         }
     })
 }
@@ -149,18 +173,13 @@ fn list(settings: &AgentSettings, json: bool) -> Outcome {
     Ok(Exit::Ok)
 }
 
-fn plan(
-    agent: &'static Agent,
-    settings: &AgentSettings,
-    entry: &BridgeEntry,
-    remove: bool,
-) -> Plan {
+fn plan(agent: &'static Agent, settings: &AgentSettings, remove: bool) -> Plan {
     let path = settings.file(agent);
     let short = settings.short(&path);
     let (file, edit) = match ConfigFile::read(&path) {
         Ok(file) => {
             let edit =
-                if remove { agent.remove(file.text()) } else { agent.add(file.text(), entry) };
+                if remove { removal(agent, &file) } else { addition(agent, &file, settings) };
             let edit = edit.map_err(|error| {
                 Failure::new(Exit::Findings, format!("`{short}` was left as it is")).because(error)
             });
@@ -174,30 +193,52 @@ fn plan(
     Plan { agent, file, edit }
 }
 
-/// Shows what would change in each file.
-fn show(
-    plans: &[Plan],
+fn addition(
+    agent: &Agent,
+    file: &ConfigFile,
     settings: &AgentSettings,
-    entry: &BridgeEntry,
-    remove: bool,
-) -> std::io::Result<()> {
+) -> Result<Change, EditError> {
+    Ok(match agent.add(file.text(), &settings.entry(agent))? {
+        Edit::Unchanged => Change::None,
+        // A text that has the entry already is not the one from before it.
+        Edit::Changed(text) => {
+            Change::Write { text, keeps_old: agent.current(file.text())?.is_none() }
+        }
+    })
+}
+
+fn removal(agent: &Agent, file: &ConfigFile) -> Result<Change, EditError> {
+    Ok(match agent.remove(file.text(), file.backup().as_deref())? {
+        Removal::Unchanged => Change::None,
+        Removal::Changed(text) => Change::Write { text, keeps_old: false },
+        Removal::Empty => Change::Remove,
+    })
+}
+
+/// Shows what would change in each file.
+fn show(plans: &[Plan], settings: &AgentSettings, remove: bool) -> std::io::Result<()> {
     let mut out = prose::stderr();
     for Plan { agent, file, edit } in plans {
         let name = agent.name();
         match edit {
-            Ok(Edit::Unchanged) if remove => {}
-            Ok(Edit::Unchanged) => {
+            Ok(Change::None) if remove => {}
+            Ok(Change::None) => {
                 writeln!(out, "{STRONG}{name}{STRONG:#}: has the bridge already.")?;
             }
-            Ok(Edit::Changed(text)) => {
+            Ok(change) => {
                 let path = settings.short(file.path());
+                let text = if let Change::Write { text, .. } = change { text } else { "" };
                 writeln!(out, "{STRONG}{name}{STRONG:#}:")?;
                 diff::content(&mut out, &path, file.text(), text, true)?;
             }
             Err(failure) => {
                 writeln!(out, "{failure}")?;
                 if !remove {
-                    writeln!(out, "Add this yourself:\n{}", agent.snippet(entry).trim_end())?;
+                    writeln!(
+                        out,
+                        "Add this yourself:\n{}",
+                        agent.snippet(&settings.entry(agent)).trim_end()
+                    )?;
                 }
             }
         }
@@ -212,11 +253,11 @@ fn agrees(args: &SetupArgs, changes: usize) -> Result<bool, Failure> {
     let question = format!("Write {}?", if changes == 1 { "this file" } else { "these files" });
     terminal::agrees(&question).ok_or_else(|| {
         Failure::usage("There is no terminal to ask you on, so nothing was written.")
-            .hint("Add `--yes` to write the files, or `--dry-run` to see what would change.")
+            .hint("Run this command in a terminal and decide there; `--dry-run` only shows what would change.")
     })
 }
 
-fn carry_out(plan: Plan, may_write: bool) -> Done {
+fn carry_out(plan: Plan, settings: &AgentSettings, may_write: bool, remove: bool) -> Done {
     let Plan { agent, file, edit } = plan;
     let path = file.path().to_owned();
     let mut done = Done {
@@ -225,19 +266,41 @@ fn carry_out(plan: Plan, may_write: bool) -> Done {
         state: State::Unchanged,
         backup: None,
         skills: None,
+        waiting: None,
         error: None,
     };
-    match edit {
-        Ok(Edit::Unchanged) => {}
-        Ok(Edit::Changed(_)) if !may_write => done.state = State::WouldChange,
-        Ok(Edit::Changed(text)) => match file.replace(&text) {
-            Ok(backup) => (done.state, done.backup) = (State::Changed, backup),
-            Err(error) => (done.state, done.error) = (State::Failed, Some(error.to_string())),
-        },
+    let backup = file.backup_path();
+    let written = match edit {
+        Ok(Change::None) => return done,
+        Ok(_) if !may_write => {
+            done.state = State::WouldChange;
+            return done;
+        }
+        Ok(Change::Write { text, keeps_old }) => file.replace(&text, keeps_old),
+        Ok(Change::Remove) => file.remove().map(|()| {
+            for folder in settings.folders_above(&done.file) {
+                // One that holds something else stays, and so do those above it.
+                if fs::remove_dir(folder).is_err() {
+                    break;
+                }
+            }
+            None
+        }),
         Err(failure) => {
             let text = anstream::adapter::strip_str(&failure.to_string()).to_string();
             (done.state, done.error) = (State::Failed, Some(text));
+            return done;
         }
+    };
+    match written {
+        Ok(kept) => {
+            (done.state, done.backup) = (State::Changed, kept);
+            if remove {
+                // What was before the bridge is in the file again.
+                let _ = fs::remove_file(backup);
+            }
+        }
+        Err(error) => (done.state, done.error) = (State::Failed, Some(error.to_string())),
     }
     done
 }
@@ -245,14 +308,15 @@ fn carry_out(plan: Plan, may_write: bool) -> Done {
 /// Starts the bridge as each agent would, by the entry in its file.
 fn try_each(settings: &AgentSettings, done: &mut [Done]) {
     let usable = |done: &&mut Done| matches!(done.state, State::Unchanged | State::Changed);
+    let waiting = trial::count_waiting();
     for done in done.iter_mut().filter(usable) {
         let Some(agent) = agents().iter().find(|agent| agent.id() == done.agent) else { continue };
         let Some(entry) = settings.written(agent) else { continue };
-        let waiting = WaitSpinner::new(format!("Starting the bridge as {} does", agent.name()));
+        let spinner = WaitSpinner::new(format!("Starting the bridge as {} does", agent.name()));
         let counted = trial::count_skills(&entry);
-        drop(waiting);
+        drop(spinner);
         match counted {
-            Ok(skills) => done.skills = Some(skills),
+            Ok(skills) => (done.skills, done.waiting) = (Some(skills), waiting),
             Err(error) => (done.state, done.error) = (State::Failed, Some(error.to_string())),
         }
     }
@@ -271,23 +335,33 @@ fn summarise(args: &SetupArgs, settings: &AgentSettings, done: &[Done]) -> std::
     }
     let with = |state: State| done.iter().filter(|done| done.state == state).count();
     let agents = |count: usize| counted(count, "agent");
-    if args.remove {
-        return writeln!(out, "The bridge was taken out of {}.", agents(with(State::Changed)));
-    }
     if with(State::WouldChange) > 0 && !args.dry_run {
         return writeln!(out, "Nothing was written.");
+    }
+    if args.remove {
+        return match (with(State::Changed), with(State::WouldChange)) {
+            (0, 0) if with(State::Failed) > 0 => Ok(()),
+            (0, 0) => writeln!(
+                out,
+                "No agent has the bridge, so there was nothing to remove. `skillwire setup` adds it."
+            ),
+            (0, would) => writeln!(out, "The bridge would be taken out of {}.", agents(would)),
+            (changed, _) => writeln!(out, "The bridge was taken out of {}.", agents(changed)),
+        };
     }
     if with(State::WouldChange) > 0 {
         return writeln!(out, "{} would be changed.", agents(with(State::WouldChange)));
     }
-    let ready: Vec<usize> = done.iter().filter_map(|done| done.skills).collect();
-    let Some(skills) = ready.iter().max() else { return Ok(()) };
-    writeln!(
-        out,
-        "{STRONG}{} ready in {}.{STRONG:#}",
-        counted(*skills, "skill"),
-        agents(ready.len())
-    )?;
+    let tried: Vec<usize> = done.iter().filter_map(|done| done.skills).collect();
+    let Some(skills) = tried.iter().max() else { return Ok(()) };
+    let waiting = done.iter().filter_map(|done| done.waiting).max().unwrap_or(0).min(*skills);
+    let ready = counted(skills - waiting, "skill");
+    writeln!(out, "{STRONG}{ready} ready in {}.{STRONG:#}", agents(tried.len()))?;
+    if waiting > 0 {
+        let wait = if waiting == 1 { "waits" } else { "wait" };
+        let waiting = counted(waiting, "skill");
+        writeln!(out, "{waiting} {wait} for your decision: `skillwire review` shows what.")?;
+    }
     if with(State::Changed) > 0 {
         writeln!(out, "Restart an agent that is running, so that it reads its file again.")?;
     }

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, BufRead as _, BufReader, Write as _},
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStderr, Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
     thread,
     time::{Duration, Instant},
@@ -10,9 +10,21 @@ use std::{
 
 use serde_json::{Value, json};
 use skillwire_agents::BridgeEntry;
+use skillwire_trust::Standing;
+
+use crate::{
+    exit::Exit,
+    session::{self, Session, SessionOptions},
+};
 
 /// The longest time that the bridge may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long the last line of a bridge that failed is waited for.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// The most lines that are read of a bridge that failed.
+const MAX_LINES: usize = 10_000;
 
 /// Returns how many skills the bridge offers that this entry starts.
 pub(super) fn count_skills(entry: &BridgeEntry) -> io::Result<usize> {
@@ -21,7 +33,7 @@ pub(super) fn count_skills(entry: &BridgeEntry) -> io::Result<usize> {
         .envs(entry.variables().iter().cloned())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| {
             io::Error::new(
@@ -29,10 +41,58 @@ pub(super) fn count_skills(entry: &BridgeEntry) -> io::Result<usize> {
                 format!("`{}` cannot be started: {error}", entry.command()),
             )
         })?;
+    let said = child.stderr.take().map(follow);
     let counted = converse(&mut child);
     let _ = child.kill();
     let _ = child.wait();
-    counted
+    counted.map_err(|error| match said.and_then(|said| last_line(&said)) {
+        Some(said) => io::Error::new(error.kind(), format!("{error}; it last said: {said}")),
+        None => error,
+    })
+}
+
+/// Reads what the bridge says about itself, as long as it or a program that it started can say something.
+fn follow(stderr: ChildStderr) -> Receiver<String> {
+    let (sender, said) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+            if !line.trim().is_empty() && sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    said
+}
+
+fn last_line(said: &Receiver<String>) -> Option<String> {
+    let deadline = Instant::now() + LAST_WORDS;
+    let left = || deadline.saturating_duration_since(Instant::now());
+    let lines = std::iter::from_fn(|| said.recv_timeout(left()).ok());
+    let line = lines.take(MAX_LINES).last()?;
+    Some(anstream::adapter::strip_str(&line).to_string())
+}
+
+/// Counts the skills of servers that wait for a decision of the user; `None` if that cannot be told.
+pub(super) fn count_waiting() -> Option<usize> {
+    let mut waiting = None;
+    let counted = session::run(false, async || {
+        let session = Session::open(&SessionOptions::default())?;
+        let found = session.discover(None).await;
+        let known = found.map(|found| {
+            let of_servers = found.registry.items().iter();
+            let of_servers = of_servers.filter(|item| item.skill.id().origin.server().is_some());
+            of_servers
+                .filter(|item| {
+                    let standing = session.host().standing_of_known(&item.skill);
+                    matches!(standing, Ok(Standing::New | Standing::Changed(_)))
+                })
+                .count()
+        });
+        session.host().disconnect().await;
+        waiting = known.ok();
+        Ok(Exit::Ok)
+    });
+    counted.ok().and(waiting)
 }
 
 fn converse(child: &mut Child) -> io::Result<usize> {
