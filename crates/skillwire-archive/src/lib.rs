@@ -28,5 +28,5 @@ pub use self::{
     limits::{ArchiveLimits, Budget},
     pack::{NotPacked, pack},
     refused::{ArchiveReason, RefusedArchive},
-    unpack::{ArchiveFile, unpack},
+    unpack::{ArchiveFile, unpack, unpack_collection},
 };

@@ -118,6 +118,14 @@ impl SourceAddress {
                 path: None,
             }));
         }
+        let has_host = |known: &&&str| {
+            let host = known.strip_prefix("https://").unwrap_or(known);
+            text.get(..host.len()).is_some_and(|start| start.eq_ignore_ascii_case(host))
+        };
+        if let Some(known) = FORGES.iter().find(has_host) {
+            let rest = &text[known.len() - "https://".len()..];
+            return Self::parse(&format!("{known}{rest}"), forge);
+        }
         if text.contains('/') {
             let below = below_forge(text, forge)?;
             let written = below.written.trim_start_matches('/').to_owned();
@@ -313,6 +321,9 @@ mod tests {
                 "https://gitlab.com/acme/team/-/tree/main/a",
                 "https://gitlab.com/acme/team.git a main",
             ),
+            ("github.com/acme/skills", "https://github.com/acme/skills.git - -"),
+            ("GitHub.com/acme/skills/a/pdf@v1", "https://github.com/acme/skills.git a/pdf v1"),
+            ("gitlab.com/acme/team/-/tree/main/a", "https://gitlab.com/acme/team.git a main"),
             ("https://forge.test/acme/x", "https://forge.test/acme/x.git - -"),
             ("https://git.test/x.git@v2", "https://git.test/x.git - v2"),
             ("https://git.test/t/x.git/a/b@v2", "https://git.test/t/x.git a/b v2"),

@@ -4,7 +4,7 @@ mod tar_gz;
 mod tree;
 mod zip_file;
 
-use skillwire_core::RelPath;
+use skillwire_core::{RelPath, SKILL_FILE};
 
 use self::tree::ArchiveTree;
 use crate::{
@@ -24,12 +24,23 @@ pub struct ArchiveFile {
     pub executable: bool,
 }
 
-/// Opens an archive and returns its files in path order, or the reason why it is refused.
+/// Opens the archive of a skill and returns its files in path order, or the reason why it is refused.
 ///
 /// Links inside the skill become copies of the files they lead to. The entries of directories are
 /// checked too, but the result has files only, because a skill consists of its files.
-#[tracing::instrument(level = "debug", skip_all, fields(?format, bytes = bytes.len()))]
 pub fn unpack(
+    format: ArchiveFormat,
+    bytes: &[u8],
+    limits: &ArchiveLimits,
+) -> Result<Vec<ArchiveFile>, RefusedArchive> {
+    let files = unpack_collection(format, bytes, limits)?;
+    check_skill_file(&files)?;
+    Ok(files)
+}
+
+/// Opens an archive by the same rules as [`unpack`], but it may hold several skills, or one in a folder.
+#[tracing::instrument(level = "debug", skip_all, fields(?format, bytes = bytes.len()))]
+pub fn unpack_collection(
     format: ArchiveFormat,
     bytes: &[u8],
     limits: &ArchiveLimits,
@@ -46,4 +57,24 @@ pub fn unpack(
         ArchiveFormat::Zip => zip_file::read(bytes, limits, &mut tree)?,
     }
     tree.finish()
+}
+
+/// Refuses files that are not one skill.
+fn check_skill_file(files: &[ArchiveFile]) -> Result<(), RefusedArchive> {
+    if files.iter().any(|file| file.path == RelPath::skill_file()) {
+        return Ok(());
+    }
+    let is_wrapped = |file: &&ArchiveFile| {
+        file.path.file_name() == SKILL_FILE && file.path.segments().count() == 2
+    };
+    Err(match files.iter().find(is_wrapped) {
+        Some(file) => RefusedArchive::new(
+            ArchiveReason::NoSkillFile,
+            "the skill is wrapped in a directory; `SKILL.md` must be at the root",
+        )
+        .entry(file.path.as_str()),
+        None => {
+            RefusedArchive::new(ArchiveReason::NoSkillFile, "there is no `SKILL.md` at the root")
+        }
+    })
 }

@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, io::Read};
 
 use skillwire_core::{
-    RelPath, SKILL_FILE,
+    RelPath,
     portable::{Names, NotPortable},
 };
 
@@ -102,7 +102,6 @@ impl<'a> ArchiveTree<'a> {
             copies.push((path, ArchiveNode::File { bytes, executable }));
         }
         self.nodes.extend(copies);
-        self.check_skill_file()?;
         let files = self.nodes.into_iter().filter_map(|(path, node)| match node {
             ArchiveNode::File { bytes, executable } => {
                 Some(ArchiveFile { path, bytes, executable })
@@ -157,27 +156,6 @@ impl<'a> ArchiveTree<'a> {
     fn is_directory(&self, at: &[&str]) -> bool {
         let starts = |path: &RelPath| at.iter().copied().eq(path.segments().take(at.len()));
         self.nodes.keys().any(starts)
-    }
-
-    fn check_skill_file(&self) -> Result<(), RefusedArchive> {
-        if self.nodes.contains_key(&RelPath::skill_file()) {
-            return Ok(());
-        }
-        let wrapped = self
-            .nodes
-            .keys()
-            .find(|path| path.file_name() == SKILL_FILE && path.segments().count() == 2);
-        Err(match wrapped {
-            Some(path) => RefusedArchive::new(
-                ArchiveReason::NoSkillFile,
-                "the skill is wrapped in a directory; `SKILL.md` must be at the root",
-            )
-            .entry(path.as_str()),
-            None => RefusedArchive::new(
-                ArchiveReason::NoSkillFile,
-                "there is no `SKILL.md` at the root",
-            ),
-        })
     }
 
     /// Counts an entry and takes its name, which must be new.

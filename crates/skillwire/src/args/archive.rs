@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 #[derive(Debug, Args)]
 pub(crate) struct PackArgs {
     /// The folder of one skill.
+    #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) skill: String,
     /// The archive to write; its ending says which kind [default: `NAME.tar.gz`].
     #[arg(short, long, value_name = "FILE")]

@@ -2,12 +2,13 @@
 
 use clap::Args;
 
-use crate::completion::{agents, installed};
+use crate::completion::{agents, installed, paths_or_handles};
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Args)]
 pub(crate) struct AddArgs {
     /// `owner/repo[/path][@ref]`, a git URL, an archive, a web origin, a folder, or `LABEL:NAME`.
+    #[arg(add = paths_or_handles())]
     pub(crate) source: String,
     /// The skills to install, by name.
     #[arg(value_name = "SKILL", conflicts_with = "all")]
@@ -62,12 +63,12 @@ pub(crate) struct ScopeArgs {
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Args)]
-#[command(group(clap::ArgGroup::new("chosen").required(true).args(["names", "all"])))]
 pub(crate) struct UpdateArgs {
-    /// The installed skills to update, by name, or `LABEL:NAME` for a skill of a server.
-    #[arg(value_name = "SKILL", add = installed())]
+    /// The installed skills to update, by name, or `LABEL:NAME` for a skill of a server [default: every
+    /// installed skill].
+    #[arg(value_name = "SKILL", add = installed(), conflicts_with = "all")]
     pub(crate) names: Vec<String>,
-    /// Update every installed skill.
+    /// Update every installed skill; the same as no name.
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]

@@ -9,6 +9,7 @@ use std::{
 use serde_json::json;
 use skillwire_core::visible;
 use skillwire_install::{InstallScope, InstalledSkill, PlacementMethod, SourceAddress};
+use skillwire_terminal::markdown;
 
 use super::{
     agrees, card,
@@ -26,7 +27,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     nearest::nearest,
-    output::{FAINT, NOTE, STRONG, WARNING, counted},
+    output::{FAINT, NOTE, STRONG, WARNING, counted, styled},
     prose, report,
     report::printable,
     session,
@@ -247,15 +248,9 @@ fn choose<'a>(args: &AddArgs, source: &'a FetchedSource) -> Result<Vec<&'a Offer
         return Err(Failure::usage(message)
             .hint(format!("Name those to install, or add `--all`: {}.", names.join(", "))));
     }
-    let width = terminal::width().unwrap_or(80);
+    let width = terminal::width_of_questions().unwrap_or(80);
     let mut picker = SkillPicker::new(io::stdin().lock(), prose::stderr(), offered, width);
-    picker.pick(|skill| {
-        let mut text = visible::lines(&skill.text);
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        Ok(terminal::page(&text)?)
-    })
+    picker.pick(|skill| Ok(terminal::page(&styled(&markdown(&skill.text), width))?))
 }
 
 /// The one skill of a source that a name or folder means.

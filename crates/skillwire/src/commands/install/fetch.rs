@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, io::Read as _, path::Path, time::Duration};
 
 use bytes::Bytes;
-use skillwire_archive::{ArchiveFormat, ArchiveLimits, unpack};
+use skillwire_archive::{ArchiveFormat, ArchiveLimits, unpack_collection};
 use skillwire_client::{ServerConfig, WebClient, WebOrigin, WellKnownOrigin};
 use skillwire_core::{RelPath, SKILL_FILE, is_ignored, skill_file};
 use skillwire_git::GitRepository;
@@ -209,22 +209,77 @@ async fn of_archive(place: &str) -> Result<BTreeMap<String, Vec<BundledFile>>, F
             .expected("a `.tar.gz` or `.zip` file")
             .actual("something that begins like neither")
     })?;
-    let files = unpack(format, &bytes, &ArchiveLimits::default()).map_err(|refused| {
-        let file = refused.entry_name().map_or_else(
-            || place.to_owned(),
-            |entry| format!("{} in {place}", entry.escape_debug()),
-        );
-        Refusal::new(refused.reason().into())
-            .file(file)
-            .actual(refused.detail())
-            .hint("Nothing was installed. Ask the author of the archive for another one.")
-    })?;
+    let files =
+        unpack_collection(format, &bytes, &ArchiveLimits::default()).map_err(|refused| {
+            let file = refused.entry_name().map_or_else(
+                || place.to_owned(),
+                |entry| format!("{} in {place}", entry.escape_debug()),
+            );
+            Refusal::new(refused.reason().into())
+                .file(file)
+                .actual(refused.detail())
+                .hint("Nothing was installed. Ask the author of the archive for another one.")
+        })?;
     let files = files.into_iter().map(|file| BundledFile {
         path: file.path,
         bytes: file.bytes.into(),
         executable: file.executable,
     });
-    Ok(BTreeMap::from([(String::new(), files.collect())]))
+    Ok(skills_of_archive(files.collect()))
+}
+
+/// The skills of an archive, by their folders. What one folder wraps is as if the folder were not there:
+/// it often has another name in each version. A skill inside another is part of that one.
+fn skills_of_archive(files: Vec<BundledFile>) -> BTreeMap<String, Vec<BundledFile>> {
+    let has_head = |files: &[BundledFile]| {
+        let is_head = |file: &BundledFile| file.path == RelPath::skill_file();
+        files.iter().any(is_head)
+    };
+    if has_head(&files) {
+        return BTreeMap::from([(String::new(), files)]);
+    }
+    let files = unwrapped(files);
+    if has_head(&files) {
+        return BTreeMap::from([(String::new(), files)]);
+    }
+    let head = format!("/{SKILL_FILE}");
+    let mut folders: Vec<String> = files
+        .iter()
+        .filter(|file| !file.path.segments().any(is_ignored))
+        .filter_map(|file| file.path.as_str().strip_suffix(&head).map(str::to_owned))
+        .collect();
+    // A folder comes before those inside it.
+    folders.sort_unstable_by_key(String::len);
+    let mut skills: BTreeMap<String, Vec<BundledFile>> = BTreeMap::new();
+    for folder in folders {
+        let is_inside = |other: &String| {
+            folder.strip_prefix(other.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        if !skills.keys().any(is_inside) {
+            let inside = files.iter().filter_map(|file| below(file, &folder)).collect();
+            skills.insert(folder, inside);
+        }
+    }
+    skills
+}
+
+/// The files without the one folder that holds all of them, if there is one. Files that no skill has,
+/// and those that macOS adds, do not count.
+fn unwrapped(files: Vec<BundledFile>) -> Vec<BundledFile> {
+    let counts = |file: &&BundledFile| {
+        !file.path.segments().any(|name| is_ignored(name) || name == "__MACOSX")
+    };
+    let top = |file: &BundledFile| file.path.segments().next().map(str::to_owned);
+    let Some(wrapping) = files.iter().find(counts).and_then(top) else { return files };
+    let inside: Vec<BundledFile> =
+        files.iter().filter(counts).filter_map(|file| below(file, &wrapping)).collect();
+    if inside.len() == files.iter().filter(counts).count() { inside } else { files }
+}
+
+/// A file by its path below a folder; none if it is not in it.
+fn below(file: &BundledFile, folder: &str) -> Option<BundledFile> {
+    let inside = file.path.as_str().strip_prefix(folder)?.strip_prefix('/')?;
+    Some(BundledFile { path: RelPath::parse(inside).ok()?, ..file.clone() })
 }
 
 fn read_file(place: &str) -> Result<Bytes, Failure> {

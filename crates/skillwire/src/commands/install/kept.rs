@@ -1,7 +1,7 @@
 //! Skills that the host keeps: served to every client by the bridge, in no agent's folder.
 
 use skillwire_client::{ServerConfig, StdioServer};
-use skillwire_install::InstalledSkill;
+use skillwire_install::{InstallScope, InstalledSkill};
 use skillwire_trust::{Answer, DecisionChannel, Grants, ServerLabel};
 
 use super::{state::InstallState, targets::TargetFolder};
@@ -14,6 +14,14 @@ use crate::{
 
 /// The label of the server that offers kept skills.
 pub(super) const LABEL: &str = "kept";
+
+/// What the user calls an installed skill; one that the host keeps has the name of another at times.
+pub(super) fn name_of(skill: &InstalledSkill) -> String {
+    match skill.scope {
+        InstallScope::Kept => format!("{LABEL}:{}", skill.name),
+        InstallScope::User | InstallScope::Project(_) => skill.name.clone(),
+    }
+}
 
 /// The folder of kept skills.
 pub(super) fn target(settings: &HostSettings) -> TargetFolder {
@@ -84,7 +92,6 @@ pub(super) async fn forget(
     state: &InstallState,
     skills: &[InstalledSkill],
 ) -> Result<(), Failure> {
-    use skillwire_install::InstallScope;
     let left = state.load()?.skills().iter().any(|skill| skill.scope == InstallScope::Kept);
     let options = SessionOptions { offline: true, ..SessionOptions::default() };
     let session = Session::open(&options)?;

@@ -35,11 +35,11 @@ fn agrees(settings: &HostSettings, question: &str, yes: bool) -> Result<bool, Fa
     if yes {
         let message = "Your settings let no skill be installed without asking.";
         return Err(Failure::new(Exit::Declined, message)
-            .hint("Run the command without `--yes` in a terminal, and decide there."));
+            .hint("Run this command in a terminal, without an option that answers for you."));
     }
     terminal::agrees(question).ok_or_else(|| {
         Failure::usage("There is no terminal to ask you on, so nothing was changed.")
-            .hint("Run the command in a terminal, or say `--yes` if you have seen the skills.")
+            .hint("Run this command in a terminal and decide there.")
     })
 }
 
@@ -61,11 +61,14 @@ fn find<'a>(
     let mut found = Vec::new();
     for name in names {
         let before = found.len();
-        found.extend(known.iter().filter(|skill| skill.name == *name));
+        let is_meant =
+            |skill: &&&InstalledSkill| skill.name == *name || kept::name_of(skill) == *name;
+        found.extend(known.iter().filter(is_meant));
         if found.len() == before {
             let message = format!("`{}` is not installed here.", printable(name));
             let failure = Failure::new(Exit::NotFound, message);
-            return Err(match nearest(name, known.iter().map(|skill| skill.name.as_str())) {
+            let names: Vec<String> = known.iter().map(|skill| kept::name_of(skill)).collect();
+            return Err(match nearest(name, names.iter().map(String::as_str)) {
                 Some(near) => failure.hint(format!("Did you mean `{near}`?")),
                 None => failure.hint("`skillwire list` shows what is installed."),
             });
@@ -77,6 +80,14 @@ fn find<'a>(
 /// Whether a name is that of a server's skill, which is approved and not installed.
 fn is_handle(name: &str) -> bool {
     name.contains(':')
+}
+
+/// Splits what the user named into handles of servers' skills and names of installed ones. Skills that
+/// the host keeps have handles of their own, and are installed.
+fn split_handles(names: &[String], installed: &[InstalledSkill]) -> (Vec<String>, Vec<String>) {
+    let keeps = installed.iter().any(|skill| skill.scope == InstallScope::Kept);
+    let is_kept = |name: &str| name.split_once(':').is_some_and(|(label, _)| label == kept::LABEL);
+    names.iter().cloned().partition(|name| is_handle(name) && !(keeps && is_kept(name)))
 }
 
 /// Runs another command of this program, as if the user had typed it.

@@ -6,7 +6,8 @@ use serde_json::json;
 use skillwire_install::{InstallScope, InstalledSkill};
 
 use super::{
-    agrees, find, installing, is_handle, kept, run_command, state::InstallState, targets::Project,
+    agrees, find, installing, kept, run_command, split_handles, state::InstallState,
+    targets::Project,
 };
 use crate::{
     args::RemoveArgs, commands::Outcome, exit::Exit, output::counted, prose, report, session,
@@ -14,8 +15,10 @@ use crate::{
 };
 
 pub(in crate::commands) fn run(args: &RemoveArgs) -> Outcome {
-    let (handles, names): (Vec<_>, Vec<_>) =
-        args.names.iter().cloned().partition(|name| is_handle(name));
+    let settings = HostSettings::resolve()?;
+    let state = InstallState::new(&settings);
+    let installed = state.load()?;
+    let (handles, names) = split_handles(&args.names, installed.skills());
     for handle in &handles {
         let mut words = vec!["revoke", handle.as_str()];
         words.extend(args.json.then_some("--json"));
@@ -24,9 +27,6 @@ pub(in crate::commands) fn run(args: &RemoveArgs) -> Outcome {
     if names.is_empty() && !args.all {
         return Ok(Exit::Ok);
     }
-    let settings = HostSettings::resolve()?;
-    let state = InstallState::new(&settings);
-    let installed = state.load()?;
     let found = find(installed.skills(), &names, args.scope, &Project::find()?)?;
     let found: Vec<InstalledSkill> = found.into_iter().cloned().collect();
     if found.is_empty() {
@@ -37,7 +37,7 @@ pub(in crate::commands) fn run(args: &RemoveArgs) -> Outcome {
         let mut err = prose::stderr();
         for skill in &found {
             for placement in &skill.placements {
-                writeln!(err, "{}  {}", label(skill), placement.directory.display())?;
+                writeln!(err, "{}  {}", kept::name_of(skill), placement.directory.display())?;
             }
         }
     }
@@ -60,15 +60,7 @@ pub(in crate::commands) fn run(args: &RemoveArgs) -> Outcome {
         return Ok(Exit::Ok);
     }
     for skill in &found {
-        writeln!(prose::stdout(), "Removed {}.", label(skill))?;
+        writeln!(prose::stdout(), "Removed {}.", kept::name_of(skill))?;
     }
     Ok(Exit::Ok)
-}
-
-/// What the user calls an installed skill; one that the host keeps has the name of another at times.
-fn label(skill: &InstalledSkill) -> String {
-    match skill.scope {
-        InstallScope::Kept => format!("{}:{}", kept::LABEL, skill.name),
-        InstallScope::User | InstallScope::Project(_) => skill.name.clone(),
-    }
 }

@@ -20,7 +20,7 @@ use super::{
     fetch::FetchedSource,
     find,
     installing::{PlannedSkill, edited_failure, install, record_source},
-    is_handle, kept, repository, run_command,
+    kept, repository, run_command, split_handles,
     state::InstallState,
     targets::Project,
 };
@@ -64,8 +64,10 @@ struct UpdateRow {
 }
 
 pub(in crate::commands) fn run(args: &UpdateArgs) -> Outcome {
-    let (handles, names): (Vec<_>, Vec<_>) =
-        args.names.iter().cloned().partition(|name| is_handle(name));
+    let settings = HostSettings::resolve()?;
+    let state = InstallState::new(&settings);
+    let installed = state.load()?;
+    let (handles, names) = split_handles(&args.names, installed.skills());
     let mut exit = Exit::Ok;
     for handle in &handles {
         // A skill that is only looked at is not approved.
@@ -77,12 +79,10 @@ pub(in crate::commands) fn run(args: &UpdateArgs) -> Outcome {
             exit = ended;
         }
     }
-    if names.is_empty() && !args.all {
+    let wants_every = args.all || args.names.is_empty();
+    if names.is_empty() && !wants_every {
         return Ok(exit);
     }
-    let settings = HostSettings::resolve()?;
-    let state = InstallState::new(&settings);
-    let installed = state.load()?;
     let found = find(installed.skills(), &names, args.scope, &Project::find()?)?;
     session::run(args.json, async || {
         let mut sources: BTreeMap<String, FetchedSource> = BTreeMap::new();

@@ -173,6 +173,44 @@ async fn an_archive_a_folder_and_a_web_origin_are_sources_too() {
     assert!(forge.exists(".claude/skills/web/SKILL.md"));
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn an_archive_may_hold_several_skills_and_a_folder_around_them() {
+    let forge = Forge::new();
+    let pack = |folder: &str, text: &str| {
+        for name in ["docx", "pdf"] {
+            let path = format!("work/{folder}/skills/{name}");
+            forge.user.home.file(&format!("{path}/SKILL.md"), crate::support::skill_with(name, ""));
+            forge.user.home.file(&format!("{path}/notes.md"), text);
+        }
+        forge.user.home.file(&format!("work/{folder}/README.md"), "# Skills\n");
+        let mut tar = std::process::Command::new("tar");
+        tar.args(["-czf", "skills.tar.gz", folder]).current_dir(forge.user.home.join("work"));
+        assert!(tar.status().unwrap().success());
+        std::fs::remove_dir_all(forge.user.home.join("work").join(folder)).unwrap();
+    };
+    pack("skills-1.0", "one\n");
+    let listed = forge.user.run_json(&["add", "skills.tar.gz", "--list", "--json"]).await;
+    assert_eq!(listed[0]["folder"], "skills/docx", "{listed}");
+    let at = ["--agent", "claude-code", "--global", "--yes"];
+    forge.user.run(&[&["add", "skills.tar.gz", "pdf"][..], &at].concat()).await.assert_exit(0);
+    assert_eq!(forge.read(".claude/skills/pdf/notes.md"), "one\n");
+    // The next version has another folder around it.
+    pack("skills-1.1", "two\n");
+    let ran = forge.user.run(&["update", "pdf", "--yes"]).await.assert_exit(0);
+    assert!(ran.stderr.contains("+two"), "{ran:?}");
+    assert_eq!(forge.read(".claude/skills/pdf/notes.md"), "two\n");
+    // One skill in one folder, and what macOS adds.
+    forge.user.home.file("work/letters/SKILL.md", crate::support::skill_with("letters", ""));
+    forge.user.home.file("work/__MACOSX/letters/._SKILL.md", "x");
+    let mut tar = std::process::Command::new("tar");
+    tar.args(["-czf", "one.tar.gz", "letters", "__MACOSX"]);
+    assert!(tar.current_dir(forge.user.home.join("work")).status().unwrap().success());
+    forge.user.run(&[&["add", "one.tar.gz"][..], &at].concat()).await.assert_exit(0);
+    assert!(forge.exists(".claude/skills/letters/SKILL.md"));
+    assert!(!forge.exists(".claude/skills/letters/__MACOSX"));
+}
+
 #[tokio::test]
 async fn two_runs_at_once_leave_both_skills_installed_and_recorded() {
     let forge = Forge::new();

@@ -26,6 +26,24 @@ async fn a_kept_skill_is_approved_offered_and_updated_without_an_agents_folder()
 }
 
 #[tokio::test]
+async fn the_handle_of_a_kept_skill_means_the_installed_skill() {
+    let forge = Forge::new();
+    forge.run_add(&["acme/skills", "pdf", "--keep", "--yes"]).await.assert_exit(0);
+    forge.run_add(&["acme/skills", "docx", "--keep", "--yes"]).await.assert_exit(0);
+    let skills = forge.repository("acme/skills");
+    skills.skill("skills/pdf", "pdf", "Reads forms aloud.");
+    skills.commit("second");
+    let updated = forge.user.run(&["update", "kept:pdf", "--yes"]).await.assert_exit(0);
+    assert!(updated.stderr.contains("Reads forms aloud"), "{updated:?}");
+    forge.user.run(&["remove", "kept:pdg"]).await.assert_refused(5, "Did you mean `kept:pdf`?");
+    let removed = forge.user.run(&["remove", "kept:pdf", "--yes"]).await.assert_exit(0);
+    assert_eq!(removed.stdout, "Removed kept:pdf.\n", "{removed:?}");
+    assert!(!forge.exists("sw/state/kept/pdf") && forge.exists("sw/state/kept/docx"));
+    let listed = forge.user.run_ok(&["list"]).await;
+    assert!(!listed.contains("kept:pdf") && listed.contains("kept:docx"), "{listed}");
+}
+
+#[tokio::test]
 async fn a_skill_of_a_server_is_approved_and_never_put_into_folders_of_agents() {
     let forge = Forge::new();
     let team = refunds();

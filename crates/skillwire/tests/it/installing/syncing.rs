@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
+use skillwire_testkit::SkillFolder;
 
 use super::forge::Forge;
 use crate::{
@@ -242,6 +243,79 @@ async fn a_project_that_names_nothing_any_more_loses_what_sync_installed() {
     assert!(!forge.exists("work/.claude/skills/pdf"));
     assert!(!forge.read("work/skillwire.lock").contains("pdf"));
     sync(&forge.user, &["--trust-project"]).await.assert_refused(5, "names servers or sources");
+}
+
+#[tokio::test]
+async fn a_server_that_the_project_no_longer_names_goes_with_its_approvals() {
+    let forge = Forge::new();
+    let team = SkillFolder::with_skills(&["one", "two"]);
+    let server = HttpServer::serve(&team, &["."]).await;
+    let url = format!("http://{}/mcp", server.address);
+    let text = |skills: &str| {
+        format!("[project]\n[[server]]\nlabel = \"team\"\nurl = \"{url}\"\nskills = [{skills}]\n")
+    };
+    let agreed = ["--trust-project", "--yes"];
+    let labels = async || {
+        let listed = forge.user.run_json(&["server", "list", "--json"]).await;
+        let servers = listed.as_array().unwrap().iter();
+        servers.map(|it| it["label"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    project(&forge, &text("\"one\", \"two\""));
+    sync(&forge.user, &agreed).await.assert_exit(0);
+    // A skill that is no longer named loses the approval that a sync gave it.
+    project(&forge, &text("\"one\""));
+    let ran = sync(&forge.user, &agreed).await.assert_exit(0);
+    assert!(ran.stdout.contains("Withdrew the approval of team:two.\n"), "{ran:?}");
+    assert_eq!(forge.user.state_of("team:one").await, "approved");
+    assert_ne!(forge.user.state_of("team:two").await, "approved");
+    // Another project that names the same server keeps it.
+    forge.user.home.file("other/skillwire.toml", text("\"one\""));
+    let mut other = forge.user.command(&["sync", "--trust-project", "--yes"]);
+    other.current_dir(forge.user.home.join("other"));
+    finish(other).await.assert_exit(0);
+    project(&forge, "[project]\n");
+    let ran = sync(&forge.user, &agreed).await.assert_exit(0);
+    assert!(!ran.stdout.contains("Removed the server"), "{ran:?}");
+    assert_eq!(labels().await, ["team"]);
+    assert_eq!(forge.user.state_of("team:one").await, "approved");
+    forge.user.home.file("other/skillwire.toml", "[project]\n");
+    let in_other = async |arguments: &[&str]| {
+        let mut command = forge.user.command(&[&["sync"], arguments].concat());
+        command.current_dir(forge.user.home.join("other"));
+        finish(command).await.assert_exit(0)
+    };
+    let ran = in_other(&["--trust-project", "--dry-run"]).await;
+    assert!(ran.stdout.contains("The server team would be removed.\n"), "{ran:?}");
+    assert_eq!(labels().await, ["team"]);
+    let ran = in_other(&agreed).await;
+    assert!(ran.stdout.contains("Removed the server team.\n"), "{ran:?}");
+    assert_eq!(labels().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_server_of_the_user_or_with_more_decisions_stays() {
+    let forge = Forge::new();
+    let team = SkillFolder::with_skills(&["one", "two"]);
+    let server = HttpServer::serve(&team, &["."]).await;
+    let url = format!("http://{}/mcp", server.address);
+    let named =
+        format!("[project]\n[[server]]\nlabel = \"team\"\nurl = \"{url}\"\nskills = [\"one\"]\n");
+    let agreed = ["--trust-project", "--yes"];
+    project(&forge, &named);
+    sync(&forge.user, &agreed).await.assert_exit(0);
+    forge.user.approve("team:two").await;
+    project(&forge, "[project]\n");
+    let ran = sync(&forge.user, &agreed).await.assert_exit(0);
+    assert!(ran.stdout.contains("The server team stays"), "{ran:?}");
+    assert_eq!(forge.user.state_of("team:two").await, "approved");
+    // From now on it is the user's own, whatever projects name.
+    project(&forge, &named);
+    sync(&forge.user, &agreed).await.assert_exit(0);
+    forge.user.run_ok(&["revoke", "team:two"]).await;
+    project(&forge, "[project]\n");
+    let ran = sync(&forge.user, &agreed).await.assert_exit(0);
+    assert!(!ran.stdout.contains("the server"), "{ran:?}");
+    assert_ne!(forge.user.state_of("team:one").await, "approved");
 }
 
 #[tokio::test]

@@ -80,8 +80,9 @@ impl ProjectFiles {
             (lock, approvals)
         };
         // A project that names nothing any more still has what an earlier sync brought.
-        let had_sources = is_project && !lock.skills().is_empty();
-        if file.is_empty() && !had_sources {
+        let had_skills = is_project
+            && (!lock.skills().is_empty() || super::brought::is_recorded(settings, root)?);
+        if file.is_empty() && !had_skills {
             let message = format!("No `{PROJECT_FILE}` here or above names servers or sources.");
             return Err(Failure::new(Exit::NotFound, message).hint(format!(
                 "Write `[[source]]` and `from = \"owner/repo\"` into `{PROJECT_FILE}`."

@@ -1,5 +1,6 @@
 //! `skillwire sync`: gives the user the skills that a project names, as its lock file pins them.
 
+mod brought;
 mod files;
 mod servers;
 mod sources;
@@ -11,7 +12,7 @@ use serde_json::json;
 use skillwire_install::InstalledSkill;
 use skillwire_trust::ServerLabel;
 
-use self::files::ProjectFiles;
+use self::{brought::DroppedServers, files::ProjectFiles};
 use super::{installing, state::InstallState, targets::Project};
 use crate::{
     args::SyncArgs,
@@ -32,6 +33,12 @@ struct SyncReport {
     /// Skills of sources that were in place already.
     unchanged: usize,
     removed: Vec<String>,
+    /// Servers that an earlier sync configured and that the project no longer names.
+    removed_servers: Vec<ServerLabel>,
+    /// Those of them that stay, because the user decided about more of their skills.
+    kept_servers: Vec<ServerLabel>,
+    /// Handles of skills whose approval by an earlier sync was withdrawn.
+    withdrawn: Vec<String>,
     /// Handles of skills of servers that are approved as the lock file pins them.
     approved: Vec<String>,
     lock_written: bool,
@@ -55,16 +62,25 @@ pub(in crate::commands) fn run(args: &SyncArgs) -> Outcome {
             }
         };
         let removed = sources::dropped(&state, &files)?;
+        let dropped = brought::dropped(&settings, &files, &labels, &approvals)?;
         if args.dry_run {
             let install = planned.missing.iter().map(|skill| skill.bundle.name().to_string());
             let remove = removed.into_iter().map(|skill| skill.name);
-            return show_planned(args, &files, &report, install.collect(), remove.collect());
+            let changes = PlannedChanges {
+                install: install.collect(),
+                remove: remove.collect(),
+                servers: &report.servers,
+                dropped: &dropped,
+            };
+            return show_planned(args, &files, &changes);
         }
         report.unchanged = planned.unchanged;
         report.installed = installing::install(&state, &planned.missing, args.discard_edits)?;
         installing::remove(&state, &removed, args.discard_edits)?;
         report.removed = removed.into_iter().map(|skill| skill.name).collect();
         report.approved = servers::approve(&settings, &approvals).await?;
+        brought::take_away(&settings, dropped, &mut report).await?;
+        brought::record(&settings, &files, &labels, &approvals, &report.servers)?;
         if !args.frozen {
             report.lock_written = files.write_lock()?;
         }
@@ -74,36 +90,48 @@ pub(in crate::commands) fn run(args: &SyncArgs) -> Outcome {
     })
 }
 
-/// Says what a sync would do.
-fn show_planned(
-    args: &SyncArgs,
-    files: &ProjectFiles,
-    report: &SyncReport,
+/// What a sync would do.
+struct PlannedChanges<'a> {
     install: Vec<String>,
     remove: Vec<String>,
-) -> Outcome {
+    servers: &'a [ServerLabel],
+    dropped: &'a DroppedServers,
+}
+
+/// Says what a sync would do.
+fn show_planned(args: &SyncArgs, files: &ProjectFiles, changes: &PlannedChanges<'_>) -> Outcome {
+    let PlannedChanges { install, remove, servers, dropped } = changes;
+    let withdrawn: Vec<&str> = dropped.handles().collect();
     let would = install.len() + remove.len();
     if args.json {
         let planned = json!({
             "project": files.root(),
-            "servers": report.servers.iter().map(ServerLabel::as_str).collect::<Vec<_>>(),
+            "servers": servers.iter().map(ServerLabel::as_str).collect::<Vec<_>>(),
+            "serversRemoved": dropped.servers.iter().map(ServerLabel::as_str).collect::<Vec<_>>(),
             "wouldInstall": install,
             "wouldRemove": remove,
+            "wouldWithdraw": withdrawn,
             "wouldChange": would,
         });
         report::json(&mut io::stdout().lock(), &planned)?;
         return Ok(Exit::Ok);
     }
     let mut out = prose::stdout();
-    for label in &report.servers {
-        writeln!(out, "The server {STRONG}{label}{STRONG:#} would be added.")?;
+    for (labels, done) in [(*servers, "added"), (&dropped.servers, "removed")] {
+        for label in labels {
+            writeln!(out, "The server {STRONG}{label}{STRONG:#} would be {done}.")?;
+        }
     }
     for (names, done) in [(install, "installed"), (remove, "removed")] {
         for name in names {
             writeln!(out, "{STRONG}{name}{STRONG:#} would be {done}.")?;
         }
     }
-    if would == 0 && report.servers.is_empty() {
+    for handle in &withdrawn {
+        writeln!(out, "The approval of {STRONG}{handle}{STRONG:#} would be withdrawn.")?;
+    }
+    let is_change = would > 0 || !servers.is_empty();
+    if !is_change && withdrawn.is_empty() && dropped.servers.is_empty() {
         writeln!(out, "Nothing would change.")?;
     }
     Ok(Exit::Ok)
@@ -117,6 +145,9 @@ fn finish(args: &SyncArgs, files: &ProjectFiles, report: &SyncReport) -> Outcome
             "installed": report.installed,
             "unchanged": report.unchanged,
             "removed": report.removed,
+            "serversRemoved": report.removed_servers.iter().map(ServerLabel::as_str).collect::<Vec<_>>(),
+            "serversKept": report.kept_servers.iter().map(ServerLabel::as_str).collect::<Vec<_>>(),
+            "withdrawn": report.withdrawn,
             "approved": report.approved,
             "lockWritten": report.lock_written,
             "wouldChange": 0,
@@ -133,6 +164,19 @@ fn finish(args: &SyncArgs, files: &ProjectFiles, report: &SyncReport) -> Outcome
     }
     for name in &report.removed {
         writeln!(out, "Removed {name}.")?;
+    }
+    for handle in &report.withdrawn {
+        writeln!(out, "Withdrew the approval of {handle}.")?;
+    }
+    for label in &report.removed_servers {
+        writeln!(out, "Removed the server {label}.")?;
+    }
+    for label in &report.kept_servers {
+        writeln!(
+            out,
+            "The server {label} stays, because you decided about more of its skills; `skillwire server \
+             remove {label}` removes it."
+        )?;
     }
     for handle in &report.approved {
         writeln!(out, "Approved {STRONG}{handle}{STRONG:#}.")?;

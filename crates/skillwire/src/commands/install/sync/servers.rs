@@ -1,6 +1,9 @@
 //! Servers that a project names, whatever the user calls them, and their skills as they are pinned.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use skillwire_client::{HttpServer, ServerConfig, ServerUrl, StdioServer};
 use skillwire_install::ProjectServer;
@@ -114,7 +117,28 @@ fn free_label(
 pub(super) struct PlannedApprovals {
     /// Each with its handle.
     skills: Vec<(String, ListedSkill)>,
+    /// Every skill that the project names, also those that are approved already.
+    named: BTreeSet<SkillId>,
     unattended: bool,
+}
+
+impl PlannedApprovals {
+    /// Whether the project names a skill.
+    pub(super) fn names(&self, id: &SkillId) -> bool {
+        self.named.contains(id)
+    }
+
+    /// The skills of a server that are to be approved: their URIs and handles.
+    pub(super) fn approved_of(
+        &self,
+        label: &ServerLabel,
+    ) -> impl Iterator<Item = (String, String)> {
+        let of_server = self
+            .skills
+            .iter()
+            .filter(move |(_, listed)| listed.id().origin.server() == Some(label));
+        of_server.map(|(handle, listed)| (listed.id().uri.to_string(), handle.clone()))
+    }
 }
 
 /// Lists the skills that the project names, compares them with what is pinned, and pins those that are
@@ -187,6 +211,7 @@ async fn resolve_all(
                     unpinned.push(handle.clone());
                 }
             }
+            planned.named.insert(listed.id().clone());
             if !matches!(session.host().standing(&listed)?, Standing::Approved(_)) {
                 planned.skills.push((handle, listed));
             }

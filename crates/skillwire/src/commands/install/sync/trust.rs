@@ -57,8 +57,8 @@ pub(super) fn check(
                 "The files of this project are not trusted, and there is no terminal to ask you on.",
             )
             .hint(
-                "Look at them and run `skillwire sync` in a terminal; `--trust-project` trusts them \
-                 without a question, such as in CI.",
+                "Look at them, and run `skillwire sync` in a terminal. `docs/project.md` has the command \
+                 for CI.",
             ));
         }
         Err(failure) => return Err(failure),
