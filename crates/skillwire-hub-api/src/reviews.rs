@@ -63,6 +63,22 @@ pub struct UpstreamStatusInfo {
     /// Why the last listing failed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub failure: Option<String>,
+    /// How many skills have content that the hub could not fetch for its review; it tries again. Only for
+    /// reviewers.
+    #[serde(default)]
+    pub unfetched: u64,
+    /// Why, for the first of them.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub unfetched_skills: Vec<UnfetchedInfo>,
+}
+
+/// A skill of which the content could not be fetched for its review.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UnfetchedInfo {
+    /// The URI that the upstream gives the skill.
+    pub skill: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// A new upstream.
@@ -142,7 +158,8 @@ pub struct UpstreamChanged {
     pub changed: bool,
     /// Whether nothing was changed, because the caller only asked.
     pub dry_run: bool,
-    /// What the rules say about content that waits; only in a dry run.
+    /// Content that waited and that the rules approve, and in answer to other rules or another mode also what
+    /// goes on waiting.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub rules: Vec<RuleTrial>,
 }

@@ -154,6 +154,9 @@ pub struct VersionInfo {
     pub published: String,
     /// The channels that point to it.
     pub channels: Vec<String>,
+    /// Whether its files were erased for good.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub purged: bool,
     /// Its files; only for a single version.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub files: Option<Vec<FileInfo>>,
@@ -296,11 +299,12 @@ pub struct NewToken {
     pub days: Option<u32>,
 }
 
-/// A token that was made; its text is shown once.
+/// A token that was made, or would be; its text is shown once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MadeToken {
-    /// The text that a caller sends.
-    pub token: String,
+    /// The text that a caller sends; none if the caller only asked.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub token: Option<String>,
     /// What lists show of it.
     pub info: TokenInfo,
 }
@@ -407,6 +411,33 @@ pub struct Confirmation {
     /// Why, for the log.
     #[serde(default)]
     pub reason: String,
+}
+
+/// A person whose name is erased.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewErasure {
+    /// The name, as the log and the lists of tokens and roles have it.
+    pub subject: String,
+    /// Why, for the log. The name is left out of it.
+    pub reason: String,
+    /// Whether to say what would happen, and change nothing.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What was erased of a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SubjectErased {
+    /// The name that stands in place of the person's; none if no record had that name, or nothing was changed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pseudonym: Option<String>,
+    /// In how many places the person was named.
+    pub records: u64,
+    /// How many tokens of the person were revoked.
+    pub tokens: u64,
+    /// Whether nothing was changed, because the caller only asked.
+    pub dry_run: bool,
 }
 
 /// Workflows of an identity provider that may publish into a namespace.

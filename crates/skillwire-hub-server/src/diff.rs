@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use skillwire_core::{LineChange, RelPath, diff_lines};
+use skillwire_core::{NO_LINE_FEED, RelPath, diff_lines};
 use skillwire_hub::VersionFile;
 
 use crate::api::FileDiff;
@@ -62,7 +62,7 @@ pub fn changed_files<'a>(old: &'a [VersionFile], new: &'a [VersionFile]) -> Vec<
 pub(crate) fn describe(
     file: &ChangedFile<'_>,
     bytes: Option<(Bytes, Bytes)>,
-    room: &mut DiffRoom,
+    room: &mut DiffBudget,
 ) -> FileDiff {
     let change = match (file.old, file.new) {
         (None, _) => "added",
@@ -85,15 +85,15 @@ pub(crate) fn describe(
 
 /// The bytes that compared lines may still take.
 #[derive(Debug)]
-pub(crate) struct DiffRoom(usize);
+pub(crate) struct DiffBudget(usize);
 
-impl Default for DiffRoom {
+impl Default for DiffBudget {
     fn default() -> Self {
         Self(MAX_DIFF_BYTES)
     }
 }
 
-impl DiffRoom {
+impl DiffBudget {
     fn take(&mut self, bytes: usize) -> bool {
         let left = self.0.checked_sub(bytes);
         self.0 = left.unwrap_or(self.0);
@@ -107,15 +107,12 @@ fn unified(old: &str, new: &str) -> String {
         text.push_str(&hunk.to_string());
         text.push('\n');
         for line in &hunk.lines {
-            text.push(match line.change {
-                LineChange::Unchanged => ' ',
-                LineChange::Removed => '-',
-                LineChange::Added => '+',
-            });
+            text.push(line.change.sign());
             text.push_str(line.text);
             text.push('\n');
             if !line.is_ended {
-                text.push_str("\\ No newline at end of file\n");
+                text.push_str(NO_LINE_FEED);
+                text.push('\n');
             }
         }
     }
@@ -138,7 +135,7 @@ mod tests {
         let old = [file("SKILL.md", "a\n"), file("gone", "x"), file("same", "s")];
         let new = [file("SKILL.md", "b\n"), file("new", "y"), file("same", "s")];
         let changed = changed_files(&old, &new);
-        let mut room = DiffRoom::default();
+        let mut room = DiffBudget::default();
         let bytes = Some(("a\n".into(), "b\n".into()));
         let first = describe(&changed[0], bytes, &mut room);
         assert_eq!(first.text.as_deref(), Some("@@ -1 +1 @@\n-a\n+b\n"));
@@ -154,8 +151,8 @@ mod tests {
         let (old, new) = ([file("a", "x\0")], [file("a", "y\0")]);
         let changed = changed_files(&old, &new);
         let bytes = Some(("x\0".into(), "y\0".into()));
-        assert_eq!(describe(&changed[0], bytes, &mut DiffRoom::default()).text, None);
+        assert_eq!(describe(&changed[0], bytes, &mut DiffBudget::default()).text, None);
         let bytes = Some(("x".into(), "y".into()));
-        assert_eq!(describe(&changed[0], bytes, &mut DiffRoom(3)).text, None);
+        assert_eq!(describe(&changed[0], bytes, &mut DiffBudget(3)).text, None);
     }
 }

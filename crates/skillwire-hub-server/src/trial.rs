@@ -11,7 +11,7 @@ use skillwire_hub_store::{HubStore, StoreError};
 use crate::{
     access::HubAccess,
     serving::{CallerSight, known_skill},
-    upstream_facts::served_offers,
+    upstream_facts::upstream_facts,
 };
 
 /// What a caller would see of a skill.
@@ -150,11 +150,11 @@ pub async fn compare(
     }
 }
 
-/// The skills of upstreams that the hub serves from its store.
+/// The skills of upstreams, as the store knows them.
 async fn upstream_skills(store: &HubStore) -> Result<Vec<SkillFacts>, StoreError> {
     let mut skills = Vec::new();
     for upstream in store.all_upstreams().await? {
-        skills.extend(served_offers(store, &upstream).await?);
+        skills.extend(upstream_facts(store, &upstream).await?);
     }
     Ok(skills)
 }

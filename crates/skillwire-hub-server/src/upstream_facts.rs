@@ -1,25 +1,30 @@
-//! What a policy may ask about the skills of upstreams that the hub serves from its store.
+//! What a policy may ask about the skills of upstreams, as the store knows them.
 
 use std::collections::BTreeMap;
 
 use skillwire_core::{SkillName, SkillUri};
-use skillwire_hub::{OfferState, SkillFacts, SkillId, Timestamp, UpstreamMode};
-use skillwire_hub_store::{HubStore, OfferRecord, StoreError, UpstreamRecord};
+use skillwire_hub::{NamespaceName, OfferState, SkillFacts, SkillId, Timestamp, UpstreamMode};
+use skillwire_hub_store::{HubStore, Observation, OfferRecord, StoreError, UpstreamRecord};
 
-use crate::api::worst_finding;
+use crate::serving::UNREVIEWED;
 
 /// The milliseconds of a day, the unit of a skill's age.
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
-/// Returns what is known about the served skills of an upstream. In the modes without a review the store
-/// holds nothing, so that nothing is known.
-pub(crate) async fn served_offers(
+/// Returns what is known about the served skills of an upstream. In the modes without a review these are
+/// the skills that it was seen to list, also those that it lists no more.
+pub(crate) async fn upstream_facts(
     store: &HubStore,
     record: &UpstreamRecord,
 ) -> Result<Vec<SkillFacts>, StoreError> {
     let (now, mode) = (store.now(), record.upstream.mode);
     if !mode.is_reviewed() {
-        return Ok(Vec::new());
+        let label = &record.upstream.label;
+        let seen = store.observations(label).await?;
+        return Ok(seen
+            .iter()
+            .filter_map(|(uri, seen)| seen_facts(label, uri, seen, now))
+            .collect());
     }
     let mut served: BTreeMap<SkillUri, OfferRecord> = BTreeMap::new();
     for offer in store.offers_of(&record.upstream.label, None).await? {
@@ -36,15 +41,38 @@ pub(crate) async fn served_offers(
 
 /// What a policy may ask about an approved content; its age follows from when it was approved.
 fn facts_of(offer: &OfferRecord, now: Timestamp) -> Option<SkillFacts> {
-    let label = &offer.skill.upstream;
-    let name = SkillName::parse(&offer.skill.uri.root().name()).ok()?;
-    let mut facts = SkillFacts::new(SkillId::new(label.clone(), name));
-    facts.origin = label.to_string();
+    let mut facts = facts_from(&offer.skill.upstream, &offer.skill.uri)?;
     facts.signed_by.clone_from(&offer.facts.signers);
     facts.has_scripts = !offer.facts.scripts.is_empty();
-    facts.worst_finding = worst_finding(&offer.facts);
+    offer.facts.worst_finding().clone_into(&mut facts.worst_finding);
     let since = offer.decision.as_ref().map_or(offer.seen_at, |decision| decision.at);
-    let age = now.as_millis().saturating_sub(since.as_millis()).max(0) / DAY;
-    facts.age = age.unsigned_abs();
+    facts.age = days_between(since, now);
     Some(facts)
+}
+
+/// What a policy may ask about a content that nobody reviewed; its age follows from when it was seen first.
+fn seen_facts(
+    label: &NamespaceName,
+    uri: &SkillUri,
+    seen: &Observation,
+    now: Timestamp,
+) -> Option<SkillFacts> {
+    let mut facts = facts_from(label, uri)?;
+    UNREVIEWED.clone_into(&mut facts.state);
+    facts.has_scripts = seen.listed.has_scripts;
+    facts.dynamic = seen.listed.content.is_none();
+    facts.age = days_between(seen.since, now);
+    Some(facts)
+}
+
+fn facts_from(label: &NamespaceName, uri: &SkillUri) -> Option<SkillFacts> {
+    let name = SkillName::parse(&uri.root().name()).ok()?;
+    let mut facts = SkillFacts::new(SkillId::new(label.clone(), name));
+    facts.origin = label.to_string();
+    Some(facts)
+}
+
+fn days_between(since: Timestamp, now: Timestamp) -> u64 {
+    let age = now.as_millis().saturating_sub(since.as_millis()).max(0) / DAY;
+    age.unsigned_abs()
 }

@@ -1,6 +1,7 @@
 //! What is known about the upstreams that a replica follows.
 
 use skillwire_hub::{NamespaceName, Timestamp};
+use skillwire_hub_upstreams::UnfetchedSkill;
 
 /// Whether an upstream answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
@@ -42,6 +43,10 @@ pub struct UpstreamStatus {
     pub skills: usize,
     /// Why the last listing failed.
     pub failure: Option<String>,
+    /// How many skills have content that this replica could not fetch for its review.
+    pub unfetched: usize,
+    /// Why, for the first of them. Hidden skills are among them, so that this is for reviewers.
+    pub unfetched_skills: Vec<UnfetchedSkill>,
 }
 
 /// Tells how upstreams of this replica are doing.

@@ -153,6 +153,44 @@ async fn leaving_pin_is_said_and_a_dry_run_changes_nothing() {
 }
 
 #[tokio::test]
+async fn rules_are_tried_on_what_waits_and_then_decide_about_it() {
+    let hub = ReviewedHub::start().await;
+    hub.add_docs("admit").await;
+    let mut facts = ContentFacts::default();
+    facts.worst = Some("none".to_owned());
+    hub.offer("Reads.", &[], facts).await;
+    let set = async |wish: Value| {
+        let (status, changed) = hub.operator("PATCH", "/upstreams/docs", &wish).await;
+        assert_eq!(status, 200, "{changed}");
+        changed
+    };
+    let waiting = async || {
+        let (_, page) = hub.operator("GET", "/reviews", &Value::Null).await;
+        page["items"].as_array().unwrap().len()
+    };
+    let rules = json!({"text-only": true, "no-findings": true});
+    let tried = set(json!({"rules": rules, "dry_run": true})).await;
+    assert_eq!(tried["rules"][0]["approved"], true, "{tried}");
+    assert_eq!(waiting().await, 1, "a dry run decides nothing");
+    // A rule that compares says why it does not approve.
+    let signer = set(json!({"rules": {"same-signer": true}})).await;
+    assert_eq!(signer["rules"][0]["approved"], false, "{signer}");
+    assert_eq!(waiting().await, 1);
+    // Another setting alone neither decides nor speaks of rules.
+    let other = set(json!({"limits": {"pages": 9}})).await;
+    assert_eq!(other["rules"], Value::Null, "{other}");
+    let decided = set(json!({"rules": {"same-signer": false, "no-findings": true}})).await;
+    let because = &decided["rules"][0];
+    assert_eq!((&because["approved"], &because["because"]), (&json!(true), &json!(["no finding"])));
+    assert_eq!(waiting().await, 0);
+    // What no scanner looked at is not without findings.
+    hub.offer("Reads more.", &[], ContentFacts::default()).await;
+    let unscanned = set(json!({"rules": {"no-findings": true}})).await;
+    assert_eq!(unscanned["rules"][0]["because"], json!(["not scanned"]), "{unscanned}");
+    assert_eq!(waiting().await, 1);
+}
+
+#[tokio::test]
 async fn a_reviewer_has_one_queue_and_decides_about_what_they_saw() {
     let hub = ReviewedHub::start().await;
     hub.add_docs("pin").await;
@@ -164,7 +202,8 @@ async fn a_reviewer_has_one_queue_and_decides_about_what_they_saw() {
         .grant(&hub.admin, &"acme".parse().unwrap(), &"rex".parse().unwrap(), Role::Reviewer)
         .await
         .unwrap();
-    let facts = ContentFacts::with_finding("SW-1");
+    let mut facts = ContentFacts::default();
+    facts.findings.push("SW-1".to_owned());
     hub.offer("Reads.", &[], facts).await;
     let upload = Upload::new("acme/pdf".parse().unwrap(), vec![file("SKILL.md", &skill("Ours."))]);
     hub.store.publish(&hub.admin, upload).await.unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use skillwire_core::ContentId;
 use skillwire_hub::{
     Action, AuditAction, AuditEntry, AuditFilter, BrokenChain, Caller, ChainHash, Commitment,
-    Cursor, NewAuditEntry, Page, PageRequest, Timestamp, verify_chain,
+    Cursor, NewAuditEntry, Page, PageRequest, SkillId, Timestamp, verify_chain,
 };
 
 use crate::{
@@ -56,7 +56,8 @@ pub struct CallRecord {
 }
 
 impl HubStore {
-    /// Searches the audit log, the newest entries first. Only for administrators.
+    /// Searches the audit log, the newest entries first. Entries about a skill are also those about its versions.
+    /// Only for administrators.
     pub async fn audit(
         &self,
         caller: &Caller,
@@ -71,6 +72,17 @@ impl HubStore {
         let mut sql =
             concat!("SELECT ", audit_columns!(), " FROM audit WHERE number < $1").to_owned();
         let mut values = args![before];
+        if let Some(target) = &filter.target {
+            values.push(target.into());
+            if target.parse::<SkillId>().is_ok() {
+                // Versions are `NAMESPACE/NAME@VERSION`. `A` follows `@`, so the index finds them as a range.
+                sql.push_str(" AND (target = $2 OR (target >= $3 AND target < $4))");
+                values.push(format!("{target}@").into());
+                values.push(format!("{target}A").into());
+            } else {
+                sql.push_str(" AND target = $2");
+            }
+        }
         // Columns are constants; what a caller wrote becomes an argument.
         let mut limit_to = |condition: &str, value: Value| {
             values.push(value);
@@ -81,9 +93,6 @@ impl HubStore {
         }
         if let Some(actor) = &filter.actor {
             limit_to("actor =", actor.into());
-        }
-        if let Some(target) = &filter.target {
-            limit_to("target =", target.into());
         }
         if let Some(action) = filter.action {
             limit_to("action =", action.as_str().into());

@@ -81,6 +81,12 @@ pub enum StoreError {
         /// Why it cannot.
         reason: String,
     },
+    /// The file of the database is not there, and the options do not allow to make it.
+    #[error("There is no database `{}`.", path.display())]
+    NoDatabase {
+        /// The file.
+        path: PathBuf,
+    },
     /// Something in the database is not as this program writes it.
     #[error("The hub's database holds {what} that this program cannot read.")]
     Corrupt {

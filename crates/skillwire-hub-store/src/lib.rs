@@ -45,6 +45,7 @@ mod jobs;
 mod lifecycle;
 mod listing;
 mod namespaces;
+mod observations;
 mod offers;
 mod options;
 mod outbox;
@@ -70,14 +71,16 @@ pub use self::{
     lifecycle::TransitionNote,
     listing::{ChannelPointer, ServedVersion, SkillSummary},
     namespaces::{NamespaceChange, NewNamespace},
-    offers::{NewOffer, OfferDecision, OfferRecord},
+    observations::{ListedContent, Observation},
+    offers::{NewOffer, OfferDecision, OfferRecord, last_approved, try_rules},
     options::{BlobLocation, Clock, DatabaseLocation, S3Location, StoreOptions},
     outbox::{ChangeHints, OutboxPage},
     publish::{Published, Upload, UploadedFile},
+    purge::ErasedSubject,
     reviews::{ReviewFilter, ReviewRecord},
     store::HubStore,
     tokens::NewToken,
-    transfer::TransferReport,
+    transfer::{TransferReport, check_backup, check_target},
     upstreams::{ConfiguredUpstreams, UpstreamChange, UpstreamRecord},
 };
 

@@ -297,20 +297,43 @@ impl HubStore {
         Ok(pinned.filter(|version| version.state.is_readable()))
     }
 
-    /// Lists the versions that have a content and whose files may be served, at most a hundred.
+    /// Lists the versions that have a content, that the caller may read and whose files may be served, the first
+    /// published first.
     pub async fn versions_with(
         &self,
+        caller: &Caller,
         content: &ContentId,
-    ) -> Result<Vec<ServedVersion>, StoreError> {
+        page: &PageRequest,
+    ) -> Result<Page<ServedVersion>, StoreError> {
+        let mut after = match &page.after {
+            Some(cursor) => number(cursor.number("content")?),
+            None => 0,
+        };
+        let readable = self.readable_namespaces(caller).await?;
         let select = concat!(
             "SELECT ",
             served_columns!(),
-            " FROM versions v JOIN skills s ON s.key = v.skill
-            WHERE v.content = $1 AND v.purged = 0 ORDER BY v.key LIMIT 100"
+            ", v.key FROM versions v JOIN skills s ON s.key = v.skill
+            WHERE v.content = $1 AND v.purged = 0 AND v.key > $2 ORDER BY v.key LIMIT $3"
         );
-        let rows = self.database().rows(select, args![content.to_string()]).await?;
-        let versions: Result<Vec<_>, _> = rows.iter().map(served_of).collect();
-        Ok(versions?.into_iter().filter(|version| version.state.is_served()).collect())
+        let wanted = page.limit() as usize + 1;
+        let mut found = Vec::new();
+        loop {
+            let limits = args![content.to_string(), after, number(wanted as u64)];
+            let rows = self.database().rows(select, limits).await?;
+            for row in &rows {
+                after = row.int(9)?;
+                let version = served_of(row)?;
+                // What the caller may not know of must not show in the cursor either.
+                if version.state.is_served() && readable.contains(&version.id.namespace) {
+                    found.push((after, version));
+                }
+            }
+            if rows.len() < wanted || found.len() >= wanted {
+                let cursor = |(key, _): &(i64, _)| Cursor::new("content", &[&key.to_string()]);
+                return Ok(Page::cut(found, page.limit(), cursor).map(|(_, version)| version));
+            }
+        }
     }
 
     /// Lists the names of all channels that any skill has.

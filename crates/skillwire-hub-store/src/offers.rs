@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use skillwire_core::{ContentId, SkillUri};
 use skillwire_hub::{
     Action, AuditAction, Caller, ContentFacts, Cursor, Decision, HubChange, NamespaceName,
-    NewAuditEntry, OfferChange, OfferState, Page, PageRequest, Refusal, Subject, Timestamp,
-    UpstreamSkill, UpstreamSkillId, Verdict, VersionFile,
+    NewAuditEntry, OfferChange, OfferState, Page, PageRequest, Refusal, ReviewRules, RuleOutcome,
+    Subject, Timestamp, Upstream, UpstreamSkill, UpstreamSkillId, Verdict, VersionFile,
 };
 
 use crate::{
@@ -104,6 +104,40 @@ impl OfferRecord {
             Some(_) => OfferState::Rejected,
         }
     }
+}
+
+/// The content of a skill that was approved last, besides the offer with the number `except`.
+pub fn last_approved<'a>(
+    offers: &'a [OfferRecord],
+    skill: &UpstreamSkillId,
+    except: Option<u64>,
+    now: Timestamp,
+) -> Option<&'a OfferRecord> {
+    let others = offers.iter().filter(|it| it.skill == *skill && Some(it.id) != except);
+    let approved = others.filter(|it| it.state(now) == OfferState::Approved);
+    approved.max_by_key(|it| it.decision.as_ref().map(|decision| decision.at))
+}
+
+/// What rules of an upstream say about each content that waits and is offered, the oldest first.
+pub fn try_rules<'a>(
+    rules: &ReviewRules,
+    offers: &'a [OfferRecord],
+    now: Timestamp,
+) -> Vec<(&'a OfferRecord, RuleOutcome)> {
+    // Decisions of people are never replaced by a rule, not even those that ended.
+    let waits = |it: &&OfferRecord| it.offered && it.decision.is_none() && !it.revoked;
+    let trial = |offer: &'a OfferRecord| {
+        let before = last_approved(offers, &offer.skill, Some(offer.id), now);
+        (offer, rules.decide(&offer.facts, before.map(|before| &before.facts)))
+    };
+    let mut tried: Vec<_> = offers.iter().filter(waits).map(trial).collect();
+    tried.sort_by_key(|(offer, _)| offer.id);
+    tried
+}
+
+/// The reason of a decision that rules took.
+fn reason_of_rules(because: &[&str]) -> String {
+    format!("rules of the upstream: {}", because.join(", "))
 }
 
 /// What a reviewer decides about an offer.
@@ -256,51 +290,6 @@ impl HubStore {
         }
     }
 
-    /// Records which contents an upstream lists that it did not list before. Returns how many they are.
-    #[tracing::instrument(skip_all, fields(%label, skills = listed.len()))]
-    pub async fn observe_listing(
-        &self,
-        label: &NamespaceName,
-        listed: &BTreeMap<SkillUri, ContentId>,
-    ) -> Result<usize, StoreError> {
-        let select = "SELECT uri, content FROM observations WHERE upstream = $1";
-        let mut known = BTreeMap::new();
-        for row in self.database().rows(select, args![label.as_str()]).await? {
-            known.insert(row.text(0)?, row.text(1)?);
-        }
-        let is_new = |(uri, content): &(&SkillUri, &ContentId)| {
-            known.get(uri.as_str()) != Some(&content.to_string())
-        };
-        let new: Vec<_> = listed.iter().filter(is_new).collect();
-        if new.is_empty() {
-            return Ok(0);
-        }
-        let hub = hub_subject()?;
-        let mut tx = self.begin_write(&hub).await?;
-        let result = async {
-            require_upstream(tx.tx(), label).await?;
-            for (uri, content) in &new {
-                let insert = "INSERT INTO observations (upstream, uri, content, seen_at)
-                    VALUES ($1, $2, $3, $4) ON CONFLICT (upstream, uri)
-                    DO UPDATE SET content = excluded.content, seen_at = excluded.seen_at";
-                let now = tx.now.as_millis();
-                let values = args![label.as_str(), uri.as_str(), content.to_string(), now];
-                tx.execute(insert, values).await?;
-                let id = UpstreamSkillId::new(label.clone(), (*uri).clone());
-                tx.audit(NewAuditEntry {
-                    action: AuditAction::Offer,
-                    target: id.to_string(),
-                    content: Some(**content),
-                    details: serde_json::json!({"observed": true}).to_string(),
-                })
-                .await?;
-            }
-            Ok(new.len())
-        }
-        .await;
-        tx.finish(result).await
-    }
-
     /// Takes a decision about an offer.
     #[tracing::instrument(skip_all, fields(offer))]
     pub async fn decide_offer(
@@ -330,7 +319,7 @@ impl HubStore {
         &self,
         skill: &UpstreamSkillId,
         content: &ContentId,
-        reason: &str,
+        because: &[&str],
     ) -> Result<(), StoreError> {
         let hub = hub_subject()?;
         let mut tx = self.begin_write(&hub).await?;
@@ -341,9 +330,7 @@ impl HubStore {
             let Some(record) = record.filter(|offer| offer.decision.is_none()) else {
                 return Ok(());
             };
-            let open = record.facts.findings.clone();
-            let decision = OfferDecision::new(Verdict::Approve, reason).with_open_findings(open);
-            commit_decision(&mut tx, &hub, &record, decision).await
+            approve_by_rules(&mut tx, &hub, &record, because).await
         }
         .await;
         tx.finish(result).await
@@ -484,6 +471,32 @@ async fn commit_offers(
     announce_offers(tx, label, offers.iter().map(|offer| &offer.offer.uri)).await
 }
 
+async fn approve_by_rules(
+    tx: &mut WriteTx,
+    hub: &Subject,
+    record: &OfferRecord,
+    because: &[&str],
+) -> Result<(), StoreError> {
+    let decision = OfferDecision::new(Verdict::Approve, reason_of_rules(because))
+        .with_open_findings(record.facts.findings.clone());
+    commit_decision(tx, hub, record, decision).await
+}
+
+/// Approves what waits of an upstream and what its rules approve as they are now.
+pub(crate) async fn apply_rules(tx: &mut WriteTx, upstream: &Upstream) -> Result<(), StoreError> {
+    if !upstream.mode.is_reviewed() || upstream.rules.is_empty() {
+        return Ok(());
+    }
+    let hub = hub_subject()?;
+    let offers = load_offers(tx.tx(), &upstream.label, None).await?;
+    for (offer, outcome) in try_rules(&upstream.rules, &offers, tx.now) {
+        if let RuleOutcome::Approve { because } = outcome {
+            approve_by_rules(tx, &hub, offer, &because).await?;
+        }
+    }
+    Ok(())
+}
+
 pub(crate) async fn commit_decision(
     tx: &mut WriteTx,
     by: &Subject,
@@ -565,13 +578,10 @@ async fn insert_offer(
     offer: &CheckedOffer,
 ) -> Result<(), StoreError> {
     let key = tx.next_key();
-    // Facts beyond the bound are left out: they help a reviewer, and decide nothing that is then approved.
+    // Facts beyond the bound are left out, and no rule approves what is kept without them.
     let facts = to_json(&offer.offer.facts)?;
-    let facts = if facts.len() > MAX_FACTS_BYTES {
-        to_json(&ContentFacts::with_finding("too-many-facts"))?
-    } else {
-        facts
-    };
+    let facts =
+        if facts.len() > MAX_FACTS_BYTES { to_json(&ContentFacts::too_many())? } else { facts };
     let insert =
         "INSERT INTO offers (id, upstream, uri, content, offered, seen_at, entry, files, size,
         facts) VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8, $9)";

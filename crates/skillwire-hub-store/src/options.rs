@@ -167,6 +167,8 @@ pub struct StoreOptions {
     pub blobs: BlobLocation,
     /// Whether an older schema is brought up to date, and a missing database made.
     pub migrate: bool,
+    /// Whether a file of SQLite that is missing is made. A mistyped path must not become a new, empty hub.
+    pub create: bool,
     /// The most connections to the database.
     pub connections: u32,
     /// How long one statement or one request to the object store may take.
@@ -185,6 +187,7 @@ impl StoreOptions {
             database,
             blobs,
             migrate: true,
+            create: true,
             connections: 8,
             timeout: Duration::from_secs(10),
             blob_cache: None,
@@ -196,6 +199,13 @@ impl StoreOptions {
     #[must_use]
     pub fn with_migrate(mut self, migrate: bool) -> Self {
         self.migrate = migrate;
+        self
+    }
+
+    /// Sets whether a file of SQLite that is missing is made.
+    #[must_use]
+    pub fn with_create(mut self, create: bool) -> Self {
+        self.create = create;
         self
     }
 

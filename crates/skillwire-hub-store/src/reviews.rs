@@ -214,7 +214,7 @@ impl HubStore {
     }
 
     /// The namespaces in which the caller reviews.
-    pub(crate) async fn reviewed_namespaces(
+    pub async fn reviewed_namespaces(
         &self,
         caller: &Caller,
     ) -> Result<BTreeSet<NamespaceName>, StoreError> {

@@ -49,10 +49,17 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0004_upstream_resources.sql"),
         postgres: include_str!("../migrations/postgres/0004_upstream_resources.sql"),
     },
+    Migration {
+        version: 5,
+        // An older program keeps no facts, and leaves those that are here as they are.
+        readable_from: 3,
+        sqlite: include_str!("../migrations/sqlite/0005_observed_facts.sql"),
+        postgres: include_str!("../migrations/postgres/0005_observed_facts.sql"),
+    },
 ];
 
 /// The schema this program knows.
-pub(crate) const KNOWN_SCHEMA: i64 = 4;
+pub(crate) const KNOWN_SCHEMA: i64 = 5;
 
 const TABLE_SQLITE: &str = "CREATE TABLE IF NOT EXISTS schema_version (
     id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL, readable_from INTEGER NOT NULL)";

@@ -102,10 +102,13 @@ impl HubStore {
     }
 }
 
-async fn connect(options: &StoreOptions) -> Result<Database, StoreError> {
+pub(crate) async fn connect(options: &StoreOptions) -> Result<Database, StoreError> {
     let limit = options.timeout;
     let pools = match &options.database {
         DatabaseLocation::Sqlite(path) => {
+            if !options.create && !path.exists() {
+                return Err(StoreError::NoDatabase { path: path.clone() });
+            }
             let connect = SqliteConnectOptions::new()
                 .filename(path)
                 .create_if_missing(options.migrate)
@@ -115,7 +118,8 @@ async fn connect(options: &StoreOptions) -> Result<Database, StoreError> {
                 .foreign_keys(true)
                 .busy_timeout(limit);
             let pool = |most| SqlitePoolOptions::new().max_connections(most).acquire_timeout(limit);
-            let writer = pool(1).connect_with(connect.clone()).await?;
+            let writer = pool(1).connect_with(connect.clone()).await;
+            let writer = writer.map_err(|error| unusable_file(&options.database, error))?;
             let readers = pool(options.connections).connect_with(connect).await?;
             Pools::Sqlite { readers, writer }
         }
@@ -138,6 +142,21 @@ async fn connect(options: &StoreOptions) -> Result<Database, StoreError> {
         }
     };
     Ok(Database { pools, limit })
+}
+
+/// The error of a file that cannot be opened as a database, with its name.
+fn unusable_file(database: &DatabaseLocation, error: sqlx::Error) -> StoreError {
+    match StoreError::from(error) {
+        StoreError::Database(error) => StoreError::BadLocation {
+            location: database.to_string(),
+            what: "a database of SQLite",
+            reason: match &error {
+                sqlx::Error::Database(said) => said.message().to_owned(),
+                other => other.to_string(),
+            },
+        },
+        other => other,
+    }
 }
 
 /// What a session of PostgreSQL may hold up. A replica that vanished in the middle of a transaction

@@ -12,15 +12,30 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Every column: numbers first, then texts.
+    /// Every column: numbers first, then texts, then what later schemas added.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &'static str> {
-        self.numbers.iter().chain(self.texts).copied()
+        let added = self.added().map(|(column, _)| column);
+        self.numbers.iter().chain(self.texts).copied().chain(added)
+    }
+
+    /// Columns that later schemas added, in their order, with what rows from before hold.
+    pub(crate) fn added(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let name = self.name;
+        let of_table = ADDED.iter().filter(move |(table, ..)| *table == name);
+        of_table.map(|(_, column, before)| (*column, *before))
     }
 
     pub(crate) fn is_number(&self, column: &str) -> bool {
         self.numbers.contains(&column)
     }
 }
+
+/// Columns with texts that later schemas added: the table, the column, and what rows from before hold.
+const ADDED: &[(&str, &str, &str)] = &[
+    ("upstreams", "tools", "[]"),
+    ("upstreams", "resources", "[]"),
+    ("observations", "facts", "{}"),
+];
 
 /// Every table but `schema_version`, each after those that it refers to.
 pub(crate) const TABLES: &[Table] = &[
@@ -169,6 +184,11 @@ mod tests {
                 .map(|line| line.split_whitespace().next().unwrap())
                 .filter(|word| !matches!(*word, "PRIMARY" | "UNIQUE"))
                 .collect();
+            let added = schema.lines().filter_map(|line| {
+                let added = line.strip_prefix("ALTER TABLE ")?.strip_prefix(name)?;
+                added.strip_prefix(" ADD COLUMN ")?.split_whitespace().next()
+            });
+            columns.extend(added);
             columns.sort_unstable();
             let table = TABLES.iter().find(|table| table.name == name).expect(name);
             let mut copied: Vec<&str> = table.columns().collect();

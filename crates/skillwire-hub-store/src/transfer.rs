@@ -18,10 +18,10 @@ use skillwire_hub::{Action, Caller, Timestamp};
 use crate::{
     blobs::BlobStore,
     error::StoreError,
-    options::BlobLocation,
-    schema::KNOWN_SCHEMA,
-    sql::{Row, Tx, Value, args, with_rows},
-    store::{HubStore, from_json, to_json},
+    options::{BlobLocation, DatabaseLocation, StoreOptions},
+    schema::{self, KNOWN_SCHEMA},
+    sql::{Database, Row, Tx, Value, args, with_rows},
+    store::{HubStore, connect, from_json, to_json},
     tables::{TABLES, Table},
 };
 
@@ -225,17 +225,71 @@ impl HubStore {
         }
     }
 
-    /// Refuses a hub that holds anything.
-    async fn require_empty(&self) -> Result<(), StoreError> {
-        let select = "SELECT outbox, audit, last_key FROM hub WHERE id = 1";
-        let row = self.database().row(select, args![]).await?;
-        let row = row.ok_or_else(|| StoreError::corrupt("no row of the hub"))?;
-        if (row.int(0)?, row.int(1)?, row.int(2)?) == (0, 0, 0) {
-            Ok(())
-        } else {
-            Err(StoreError::TargetNotEmpty)
+    /// Says what a copy of this hub would have, without reading the bytes. Only for administrators.
+    pub async fn size(&self, caller: &Caller) -> Result<TransferReport, StoreError> {
+        caller.require_administrator(Action::Operate)?;
+        let mut report = TransferReport::default();
+        let mut tx = self.begin_read().await?;
+        for table in TABLES {
+            let count =
+                tx.rows_built(format!("SELECT COUNT(*) FROM {}", table.name), args![]).await?;
+            report.rows += count.first().map_or(Ok(0), |row| row.count(0))?;
+        }
+        tx.commit().await?;
+        let mut after = String::new();
+        loop {
+            let named = self.named_blobs(&after).await?;
+            let Some((last, _)) = named.last() else { return Ok(report) };
+            after = last.hex();
+            report.blobs += named.len() as u64;
+            report.bytes += named.iter().map(|(_, size)| size).sum::<u64>();
         }
     }
+
+    /// Refuses a hub that holds anything.
+    async fn require_empty(&self) -> Result<(), StoreError> {
+        require_empty(self.database()).await
+    }
+}
+
+async fn require_empty(database: &Database) -> Result<(), StoreError> {
+    let select = "SELECT outbox, audit, last_key FROM hub WHERE id = 1";
+    let empty = match database.row(select, args![]).await? {
+        Some(row) => (row.int(0)?, row.int(1)?, row.int(2)?) == (0, 0, 0),
+        None => true,
+    };
+    if empty { Ok(()) } else { Err(StoreError::TargetNotEmpty) }
+}
+
+/// Checks that a hub can be copied to a place: nothing is there, or an empty hub. Makes nothing there.
+pub async fn check_target(options: &StoreOptions) -> Result<(), StoreError> {
+    if let DatabaseLocation::Sqlite(path) = &options.database
+        && !path.exists()
+    {
+        return Ok(());
+    }
+    let database = connect(&options.clone().with_migrate(false)).await?;
+    let checked = match schema::prepare(&database, schema::MIGRATIONS, false).await {
+        // A database without any table of a hub.
+        Err(StoreError::OlderSchema { found: 0, .. }) => Ok(()),
+        Err(StoreError::OlderSchema { .. }) => Err(StoreError::TargetNotEmpty),
+        Err(error) => Err(error),
+        Ok(()) => require_empty(&database).await,
+    };
+    database.close().await;
+    checked
+}
+
+/// Checks the manifest of a backup and its tables, and says what a restore would copy. Reads no bytes of files.
+pub fn check_backup(folder: &Path) -> Result<TransferReport, StoreError> {
+    let manifest = read_manifest(folder)?;
+    let blobs = blobs_of_backup(folder)?;
+    Ok(TransferReport {
+        rows: manifest.tables.iter().map(|table| table.rows).sum(),
+        blobs: blobs.len() as u64,
+        bytes: blobs.iter().map(|(_, size)| size).sum(),
+        damaged: Vec::new(),
+    })
 }
 
 async fn copy_blob(
@@ -335,9 +389,13 @@ fn to_json_value(value: &Value) -> Json {
 
 /// Reads one line of a backup; each column has the kind that its table says.
 fn read_line(table: &Table, line: &str) -> Result<Vec<Value>, StoreError> {
-    let row: Vec<Json> = from_json(line, "row of a backup")?;
+    let mut row: Vec<Json> = from_json(line, "row of a backup")?;
     let bad = || StoreError::corrupt(format!("a row of `{}` in a backup", table.name));
     let columns: Vec<_> = table.columns().collect();
+    // A backup of an older schema has fewer of the columns that were added last.
+    let added: Vec<_> = table.added().map(|(_, before)| Json::from(before)).collect();
+    let absent = columns.len().saturating_sub(row.len());
+    row.extend(added.iter().skip(added.len().saturating_sub(absent)).cloned());
     if row.len() != columns.len() {
         return Err(bad());
     }
@@ -374,7 +432,7 @@ fn read_manifest(folder: &Path) -> Result<Manifest, StoreError> {
         );
         return Err(bad_backup(folder, reason));
     }
-    // Migrations so far only added tables, so that one of an older schema has fewer of them.
+    // Migrations so far only added tables and columns, so that one of an older schema has fewer of them.
     let known = manifest.known_tables().count();
     if known != manifest.tables.len() || (manifest.schema == KNOWN_SCHEMA && known != TABLES.len())
     {

@@ -9,6 +9,7 @@ use skillwire_hub::{
 use crate::{
     error::StoreError,
     namespaces::{insert_grant, insert_namespace, load_required},
+    offers::apply_rules,
     records::{load_namespace, subject_of, time_of},
     sql::{Row, Tx, args},
     store::{HubStore, WriteTx, from_json, to_json},
@@ -83,7 +84,8 @@ impl HubStore {
         tx.finish(result).await
     }
 
-    /// Changes an upstream; a change to what it is already changes nothing.
+    /// Changes an upstream; a change to what it is already changes nothing. What waits and what its rules
+    /// approve now is approved in the same transaction.
     #[tracing::instrument(skip_all, fields(%label))]
     pub async fn change_upstream(
         &self,
@@ -106,7 +108,9 @@ impl HubStore {
                 );
             after.change_mode(mode, change.leave_pin)?;
             let configured = before.configured;
-            update_upstream(&mut tx, before, &after, configured).await
+            let record = update_upstream(&mut tx, before, &after, configured).await?;
+            apply_rules(&mut tx, &record.upstream).await?;
+            Ok(record)
         }
         .await;
         tx.finish(result).await
@@ -157,6 +161,7 @@ impl HubStore {
                     report.pinned.push(label.clone());
                 } else if before.upstream != *upstream || !before.configured {
                     update_upstream(&mut tx, before, upstream, true).await?;
+                    apply_rules(&mut tx, upstream).await?;
                     report.changed.push(label.clone());
                 }
             }

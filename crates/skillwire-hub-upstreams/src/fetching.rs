@@ -3,11 +3,12 @@
 use bytes::Bytes;
 use skillwire_core::{ContentId, Frontmatter, RelPath, Resources, SkillUri, skill_file};
 use skillwire_gateway::{FollowedServer, entry_text};
+use skillwire_hub_store::ListedContent;
 use skillwire_source::{FileStoreError, Skill, SkillContent};
 use skillwire_trust::{ListedSkill, Refusal};
 use std::sync::Arc;
 
-use crate::gate::content_of;
+use crate::{facts::names_script, gate::content_of};
 
 /// Why the content of a skill could not be fetched.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +56,24 @@ impl OfferedSkill {
             Self::Served(listed) => content_of(&listed.clone().passed_on()),
             Self::Local(skill) => local_content(skill),
         }
+    }
+
+    /// What its listing says about it.
+    pub(crate) fn listed(&self) -> ListedContent {
+        let has_scripts = match self {
+            Self::Served(listed) => match &listed.entry().resources {
+                Resources::Listed(files) => {
+                    let uri = &listed.id().uri;
+                    files.iter().filter_map(|file| uri.below(&file.uri)).any(|it| names_script(&it))
+                }
+                _ => false,
+            },
+            Self::Local(skill) => match &skill.content {
+                SkillContent::Files(tree) => tree.files.iter().any(|it| names_script(&it.path)),
+                SkillContent::Generated(_) => false,
+            },
+        };
+        ListedContent::new(self.content(), has_scripts)
     }
 
     /// Fetches all files. Bytes that differ from what was listed are an error.

@@ -1,6 +1,7 @@
 //! One upstream of a hub, followed by this replica.
 
 use std::{
+    collections::BTreeMap,
     fmt,
     sync::Arc,
     time::{Duration, SystemTime},
@@ -30,6 +31,9 @@ use crate::{
     options::{InvalidAddress, UpstreamOptions},
 };
 
+/// The most skills that could not be fetched of which a status says why.
+const MOST_UNFETCHED: usize = 20;
+
 /// How an upstream is doing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -44,6 +48,19 @@ pub struct UpstreamStanding {
     pub failure: Option<String>,
     /// Whether it is left alone now, because too many requests in a row failed.
     pub is_paused: bool,
+    /// How many skills have content that this replica could not fetch for its review.
+    pub unfetched: usize,
+    /// Why, for the first of them.
+    pub unfetched_skills: Vec<UnfetchedSkill>,
+}
+
+/// A skill of which the content could not be fetched for its review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnfetchedSkill {
+    /// The upstream's own URI of it.
+    pub skill: SkillUri,
+    /// Why; it continues "it cannot be fetched:".
+    pub reason: String,
 }
 
 /// What lists the upstream.
@@ -66,6 +83,8 @@ pub(crate) struct UpstreamState {
     pub(crate) worker: String,
     /// Notified when the listing has to be looked at again, because the settings changed.
     pub(crate) reconsider: Notify,
+    /// Why content could not be fetched for its review, when that was last tried.
+    pub(crate) unfetched: Mutex<BTreeMap<SkillUri, String>>,
     feed: UpstreamFeed,
     /// The sources of a server that mounts use.
     sources: Mutex<Vec<(MountKind, ServerSource)>>,
@@ -116,6 +135,7 @@ impl FollowedUpstream {
             inspector: options.inspector.clone(),
             worker: format!("{:?}", options.gateway),
             reconsider: Notify::new(),
+            unfetched: Mutex::default(),
             feed,
             sources: Mutex::default(),
             resources: FollowedResources::default(),
@@ -234,6 +254,19 @@ impl FollowedUpstream {
 
 impl UpstreamState {
     pub(crate) fn standing(&self) -> UpstreamStanding {
+        let unfetched = self.unfetched.lock();
+        let named = unfetched
+            .iter()
+            .take(MOST_UNFETCHED)
+            .map(|(skill, reason)| UnfetchedSkill { skill: skill.clone(), reason: reason.clone() });
+        UpstreamStanding {
+            unfetched: unfetched.len(),
+            unfetched_skills: named.collect(),
+            ..self.listed_standing()
+        }
+    }
+
+    fn listed_standing(&self) -> UpstreamStanding {
         match &self.feed {
             UpstreamFeed::Local(feed) => feed.standing(),
             UpstreamFeed::None(error) => {
@@ -247,6 +280,7 @@ impl UpstreamState {
                     skills: now.skills,
                     failure: now.failure,
                     is_paused: now.is_paused,
+                    ..UpstreamStanding::default()
                 }
             }
         }
@@ -291,7 +325,11 @@ fn feed(
             let reader = LocalReader::new(&upstream.source, &options.git);
             let reader = reader.map_err(|error| invalid(&error))?;
             let feed = Arc::new(LocalFeed::new(settings.clone(), options.gateway.clone()));
-            let (followed, pause) = (Arc::clone(&feed), options.local_pause);
+            let pause = match &upstream.source {
+                UpstreamSource::Folder { .. } => options.folder_pause,
+                _ => options.repository_pause,
+            };
+            let followed = Arc::clone(&feed);
             tasks.push(tokio::spawn(async move { followed.follow(reader, pause).await }));
             return Ok(UpstreamFeed::Local(feed));
         }

@@ -18,7 +18,7 @@ mod review;
 
 pub use self::{
     facts::{ContentFinding, InspectContent, names_script},
-    follower::{FollowedUpstream, UpstreamStanding},
+    follower::{FollowedUpstream, UnfetchedSkill, UpstreamStanding},
     gate::MountKind,
     options::{InvalidAddress, MakeAddress, UpstreamOptions},
 };

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use parking_lot::Mutex;
@@ -26,6 +26,10 @@ use crate::{
     gate::{MountKind, UpstreamSettings, provenance},
     repository::RepositoryReader,
 };
+
+/// How many times as long as a look took the next one is waited for, so that a large folder costs at most a small
+/// part of a processor.
+const REST: u32 = 20;
 
 /// Why a folder or repository could not be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -135,6 +139,7 @@ impl LocalFeed {
     /// Looks for changes for ever.
     pub(crate) async fn follow(&self, mut reader: LocalReader, pause: Duration) {
         loop {
+            let started = Instant::now();
             let limits = self.settings.now().limits;
             let most = Duration::from_millis(limits.listing_ms);
             let found = timeout(most, reader.look()).await.unwrap_or(Err(LocalError::Timeout));
@@ -143,7 +148,7 @@ impl LocalFeed {
                 Err(error) => self.fail(&error.to_string()),
             }
             tokio::select! {
-                () = tokio::time::sleep(pause) => {}
+                () = tokio::time::sleep(pause.max(started.elapsed() * REST)) => {}
                 () = self.relook.notified() => {}
             }
         }

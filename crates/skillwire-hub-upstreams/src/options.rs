@@ -29,7 +29,8 @@ pub struct UpstreamOptions {
     pub(crate) client: ClientOptions,
     pub(crate) git: GitOptions,
     pub(crate) follow: FollowOptions,
-    pub(crate) local_pause: Duration,
+    pub(crate) folder_pause: Duration,
+    pub(crate) repository_pause: Duration,
     pub(crate) gateway: GatewayId,
 }
 
@@ -48,7 +49,8 @@ impl UpstreamOptions {
             client: ClientOptions::default(),
             git: GitOptions::default(),
             follow: FollowOptions::default(),
-            local_pause: Duration::from_secs(30),
+            folder_pause: Duration::from_secs(2),
+            repository_pause: Duration::from_secs(30),
             gateway: GatewayId::random()?,
         })
     }
@@ -80,7 +82,7 @@ impl UpstreamOptions {
     /// Sets how often repositories and folders are looked at.
     #[must_use]
     pub fn local_pause(self, pause: Duration) -> Self {
-        Self { local_pause: pause, ..self }
+        Self { folder_pause: pause, repository_pause: pause, ..self }
     }
 
     /// Returns the id by which the hub recognises its own skills when an upstream passes them back.

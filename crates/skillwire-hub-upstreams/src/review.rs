@@ -3,13 +3,16 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use skillwire_core::{ContentId, SkillUri};
-use skillwire_hub::{OfferState, RuleOutcome, Upstream, UpstreamMode, UpstreamSkillId};
-use skillwire_hub_store::{HubStore, NewJob, NewOffer, StoreError, UploadedFile};
+use skillwire_hub::{RuleOutcome, Upstream, UpstreamMode, UpstreamSkillId};
+use skillwire_hub_store::{HubStore, NewJob, NewOffer, StoreError, UploadedFile, last_approved};
 
 use crate::{facts::facts_of, fetching::OfferedSkill, follower::UpstreamState};
 
 /// How long one replica has the fetching of an upstream to itself; it is extended with each skill.
 const LEASE: Duration = Duration::from_mins(2);
+
+/// The most bytes of the reason why something could not be fetched.
+const MOST_REASON: usize = 300;
 
 /// How long to wait before a listing is looked at again of which something could not be done.
 const AGAIN: Duration = Duration::from_secs(10);
@@ -56,10 +59,16 @@ impl UpstreamState {
             .filter_map(|skill| Some((skill.uri().clone(), (skill.content()?, skill))))
             .collect();
         let listed = offered.iter().map(|(uri, (content, _))| (uri.clone(), *content)).collect();
+        let records = upstream.mode == UpstreamMode::Observe;
+        if !upstream.mode.is_reviewed() {
+            self.unfetched.lock().clear();
+        }
         match upstream.mode {
-            UpstreamMode::Passthrough => Ok(None),
-            UpstreamMode::Observe => {
-                let new = self.store.observe_listing(&upstream.label, &listed).await?;
+            UpstreamMode::Passthrough | UpstreamMode::Observe => {
+                // Policies ask how long a skill is there, and count on after a restart.
+                let all = self.offered();
+                let seen = all.iter().map(|skill| (skill.uri().clone(), skill.listed())).collect();
+                let new = self.store.observe_listing(&upstream.label, &seen, records).await?;
                 if new > 0 {
                     tracing::info!(label = %upstream.label, new, "an upstream lists new content");
                 }
@@ -69,6 +78,7 @@ impl UpstreamState {
                 let complete = standing.is_complete;
                 let missing =
                     self.store.compare_listing(&upstream.label, &listed, complete).await?;
+                self.unfetched.lock().retain(|uri, _| missing.contains(uri));
                 if missing.is_empty() {
                     return Ok(None);
                 }
@@ -100,7 +110,7 @@ impl UpstreamState {
             if self.settings.now().mode != upstream.mode {
                 break;
             }
-            failed |= !self.fetch(upstream, *content, skill).await?;
+            failed |= !self.note(upstream, skill, self.fetch(upstream, *content, skill).await?);
             if !self.store.renew_job(job.id, &self.worker, LEASE).await? {
                 return Ok(Some(AGAIN));
             }
@@ -109,20 +119,33 @@ impl UpstreamState {
         Ok(failed.then_some(AGAIN))
     }
 
-    /// Fetches one content and keeps it for its review; tells whether that succeeded.
+    /// Notes why a skill could not be fetched, for those who look at the upstream; tells whether it was.
+    fn note(&self, upstream: &Upstream, skill: &OfferedSkill, failed: Option<String>) -> bool {
+        let mut unfetched = self.unfetched.lock();
+        let Some(mut reason) = failed else {
+            unfetched.remove(skill.uri());
+            return true;
+        };
+        reason.truncate(reason.floor_char_boundary(MOST_REASON));
+        if unfetched.get(skill.uri()) != Some(&reason) {
+            let (label, uri) = (&upstream.label, skill.uri());
+            tracing::warn!(%label, %uri, reason, "new content could not be fetched");
+            unfetched.insert(uri.clone(), reason);
+        }
+        false
+    }
+
+    /// Fetches one content and keeps it for its review; returns why not, if it could not.
     async fn fetch(
         &self,
         upstream: &Upstream,
         content: ContentId,
         skill: &OfferedSkill,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<String>, StoreError> {
         let (label, uri) = (&upstream.label, skill.uri());
         let fetched = match skill.fetch(self.server(), upstream.limits.skill_bytes).await {
             Ok(fetched) => fetched,
-            Err(error) => {
-                tracing::warn!(%label, %uri, %error, "new content could not be fetched");
-                return Ok(false);
-            }
+            Err(error) => return Ok(Some(error.to_string())),
         };
         let inspector = self.inspector.as_deref();
         let facts = facts_of(&fetched.files, &fetched.frontmatter, inspector);
@@ -138,17 +161,13 @@ impl UpstreamState {
         match self.store.keep_offers(label, vec![offer]).await {
             Ok(_) => {}
             // The store says what is wrong with it, such as too many files; another listing may be better.
-            Err(error) if error.refusal().is_some() => {
-                tracing::warn!(%label, %uri, %error, "new content could not be kept");
-                return Ok(false);
-            }
+            Err(error) if error.refusal().is_some() => return Ok(Some(error.to_string())),
             Err(error) => return Err(error),
         }
         if let RuleOutcome::Approve { because } = outcome {
-            let reason = format!("rules of the upstream: {}", because.join(", "));
-            self.store.approve_by_rules(&id, &content, &reason).await?;
+            self.store.approve_by_rules(&id, &content, &because).await?;
         }
-        Ok(true)
+        Ok(None)
     }
 }
 
@@ -157,9 +176,6 @@ async fn approved_before(
     store: &HubStore,
     id: &UpstreamSkillId,
 ) -> Result<Option<skillwire_hub::ContentFacts>, StoreError> {
-    let now = store.now();
     let offers = store.offers_of(&id.upstream, Some(&id.uri)).await?;
-    let approved = offers.into_iter().filter(|offer| offer.state(now) == OfferState::Approved);
-    let last = approved.max_by_key(|offer| offer.decision.as_ref().map(|decision| decision.at));
-    Ok(last.map(|offer| offer.facts))
+    Ok(last_approved(&offers, id, None, store.now()).map(|offer| offer.facts.clone()))
 }

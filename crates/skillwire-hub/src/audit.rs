@@ -295,7 +295,7 @@ pub struct AuditFilter {
     pub content: Option<ContentId>,
     /// Entries of this actor.
     pub actor: Option<String>,
-    /// Entries about this target.
+    /// Entries about this target; for a skill also those about its versions.
     pub target: Option<String>,
     /// Entries with this action.
     pub action: Option<AuditAction>,

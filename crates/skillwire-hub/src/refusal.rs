@@ -5,7 +5,7 @@ use skillwire_core::{ContentId, Digest, NoContentId};
 
 use crate::{
     access::Action,
-    name::{ChannelName, NamespaceName, SkillId},
+    name::{ChannelName, NamespaceName, SkillId, Subject},
     similar::NameConflict,
     state::{Transition, VersionState},
     timestamp::Timestamp,
@@ -140,7 +140,7 @@ pub enum Refusal {
     NoSkillFile,
     /// The version's state does not allow the step.
     #[error(
-        "Version {version} of `{skill}` is {state}, so it cannot be changed by `{transition}`."
+        "Version {version} of `{skill}` is {state}, so it cannot be {}.", done(*.transition)
     )]
     IllegalTransition {
         /// The skill.
@@ -215,6 +215,9 @@ pub enum Refusal {
     /// Every caller together may read, and nothing else.
     #[error("`*` stands for every caller, who may be given the role of a reader and no other.")]
     EveryoneOnlyReads,
+    /// Not the name of a person.
+    #[error("`{0}` is no person: `*` stands for every caller and `hub` for the hub itself.")]
+    NotAPerson(Subject),
     /// A namespace must keep an owner.
     #[error("The namespace `{0}` would have no owner left.")]
     LastOwner(NamespaceName),
@@ -241,6 +244,18 @@ pub enum Refusal {
         "An upstream that starts a program or reads a folder is added on the hub's machine only."
     )]
     LocalUpstream,
+}
+
+fn done(transition: Transition) -> &'static str {
+    match transition {
+        Transition::Approve => "approved",
+        Transition::Reject => "rejected",
+        Transition::Reopen => "reopened",
+        Transition::Deprecate => "deprecated",
+        Transition::Yank => "yanked",
+        Transition::Restore => "reinstated",
+        Transition::Revoke => "revoked",
+    }
 }
 
 fn in_namespace(namespace: Option<&NamespaceName>) -> String {
@@ -279,6 +294,7 @@ impl Refusal {
             Self::InThePast { .. } => "in-the-past",
             Self::Purged { .. } => "purged",
             Self::EveryoneOnlyReads => "everyone-only-reads",
+            Self::NotAPerson(_) => "not-a-person",
             Self::LastOwner(_) => "last-owner",
             Self::UnknownUpstream(_) => "unknown-upstream",
             Self::UpstreamTaken(_) => "upstream-taken",

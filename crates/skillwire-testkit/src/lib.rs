@@ -10,6 +10,7 @@
 //! - [`HostileServer`] is an MCP server that misbehaves on demand, [`LoginServer`] one that wants a
 //!   login, [`DocumentedServer`] one that answers with the literal JSON of a dialect's document,
 //!   [`WebSite`] a plain web server, and [`archives`] writes archives byte by byte.
+//! - [`HubPlace`] is a database of PostgreSQL and a bucket of an S3 server for one hub.
 //! - [`source_contract!`] tests a `SkillSource`, also one of another project.
 //!
 //! ```
@@ -30,6 +31,8 @@ pub mod reference_skills;
 mod documented;
 mod hostile;
 mod http_client;
+#[cfg(unix)]
+mod hub_place;
 mod login;
 mod rpc;
 mod skill_folder;
@@ -38,6 +41,8 @@ mod test_server;
 mod transcript;
 mod web_site;
 
+#[cfg(unix)]
+pub use crate::hub_place::HubPlace;
 pub use crate::{
     documented::{DocumentedDialect, DocumentedServer},
     hostile::{

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{extract::State, response::Response};
 use serde::Deserialize;
-use skillwire_hub::{Action, AuditEntry, AuditFilter};
+use skillwire_hub::{Action, AuditAction, AuditEntry, AuditFilter};
 
 use super::{
     ApiState, AuditCheck, AuditEvent, Page, Problem, ProblemKind,
@@ -19,7 +19,8 @@ pub(crate) struct AuditQuery {
     content: Option<String>,
     /// Only what this subject did.
     actor: Option<String>,
-    /// Only what was done to this, such as `acme/refunds@1.2.0`.
+    /// Only what was done to this, such as `acme/refunds@1.2.0`; for a skill such as `acme/refunds`, also what was
+    /// done to its versions.
     target: Option<String>,
     /// Only this action, such as `publish`.
     action: Option<String>,
@@ -83,7 +84,10 @@ pub(crate) async fn list(
     }
     if let Some(text) = &query.action {
         let action = text.parse();
-        let unknown = |()| ProblemKind::Malformed.because("There is no such action.");
+        let unknown = |()| {
+            let all = AuditAction::ALL.map(|known| format!("`{known}`")).join(", ");
+            ProblemKind::Malformed.because(format!("An action of the log is one of {all}."))
+        };
         filter.action = Some(action.map_err(unknown)?);
     }
     let time = |text: &Option<String>| text.as_deref().map(str::parse).transpose();

@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use axum::{extract::State, response::Response};
-use skillwire_hub::Action;
+use skillwire_hub::Cursor;
 
 use super::{
     ApiState, DecisionInfo, KeyInfo, Page, Problem,
-    extract::{Segments, Sender, json},
+    extract::{Paging, Parameters, Segments, Sender, json, page_of},
+    malformed,
     states::parse_content,
 };
 use crate::serving::sign;
 
 /// Lists the signed decisions about a content, in every skill that the caller may read.
 #[utoipa::path(get, path = "/api/v1/content/{content}/decisions", tag = "versions",
-    params(("content" = String, Path)), responses(
+    params(("content" = String, Path), Paging), responses(
     (status = 200, body = Page<DecisionInfo>),
     (status = 400, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -22,30 +23,36 @@ pub(crate) async fn list(
     State(state): State<Arc<ApiState>>,
     Sender(sender): Sender,
     Segments(content): Segments<String>,
+    Parameters(paging): Parameters<Paging>,
 ) -> Result<Response, Problem> {
     let content = parse_content(&content)?;
-    let mut items = Vec::new();
-    for served in state.store.versions_with(&content).await? {
-        let namespace = state.store.namespace(&sender.caller, &served.id.namespace).await;
-        // What the caller may not know of is left out.
-        let Ok(namespace) = namespace else { continue };
-        if !sender.caller.may(Action::Read, &namespace) {
-            continue;
-        }
-        if let Some(envelope) = sign(&state.signer, &served, &state.name) {
-            let (skill, version) = (served.id.to_string(), served.version.to_string());
-            items.push(DecisionInfo { skill, version, envelope });
-        }
-    }
-    Ok(json(&Page { items, next: None }))
+    let page = state.store.versions_with(&sender.caller, &content, &paging.request()?).await?;
+    let signed = page_of(page, |served| {
+        let envelope = sign(&state.signer, &served, &state.name)?;
+        let (skill, version) = (served.id.to_string(), served.version.to_string());
+        Some(DecisionInfo { skill, version, envelope })
+    });
+    Ok(json(&Page { items: signed.items.into_iter().flatten().collect(), next: signed.next }))
 }
 
 /// Lists the public keys that the hub signs its decisions with. Trust is worth what the way is worth on which
 /// a user got a key.
-#[utoipa::path(get, path = "/api/v1/keys", tag = "hub", responses((status = 200, body = Page<KeyInfo>)))]
-pub(crate) async fn keys(State(state): State<Arc<ApiState>>) -> Response {
-    let key =
-        |key: skillwire_attest::PublicKey| KeyInfo { id: key.id().to_string(), key: key.to_line() };
-    let items = state.signer.public_keys().into_iter().map(key).collect();
-    json(&Page { items, next: None })
+#[utoipa::path(get, path = "/api/v1/keys", tag = "hub", params(Paging), responses(
+    (status = 200, body = Page<KeyInfo>),
+))]
+pub(crate) async fn keys(
+    State(state): State<Arc<ApiState>>,
+    Parameters(paging): Parameters<Paging>,
+) -> Result<Response, Problem> {
+    let request = paging.request()?;
+    let before = match &request.after {
+        Some(cursor) => cursor.number("keys").map_err(|error| malformed(&error))?,
+        None => 0,
+    };
+    let keys = (1..).zip(state.signer.public_keys()).filter(|(place, _)| *place > before);
+    let page =
+        skillwire_hub::Page::cut(keys.collect(), request.limit(), |(place, _): &(u64, _)| {
+            Cursor::new("keys", &[&place.to_string()])
+        });
+    Ok(json(&page_of(page, |(_, key)| KeyInfo { id: key.id().to_string(), key: key.to_line() })))
 }

@@ -83,6 +83,15 @@ fn malformed(text: &str) -> Problem {
     ProblemKind::Malformed.because(format!("{}.", text.trim_end_matches('.')))
 }
 
+/// Whether a request only asks what it would do.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Trial {
+    /// Whether to say what would happen, and change nothing.
+    #[serde(default)]
+    pub(crate) dry_run: bool,
+}
+
 /// Which page of a list a caller wants.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]

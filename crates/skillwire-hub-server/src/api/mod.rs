@@ -34,11 +34,11 @@ use skillwire_hub_store::HubStore;
 
 pub use skillwire_hub_api::*;
 
+pub(crate) use self::problem::ProblemKind;
 pub use self::{
     openapi::openapi_document,
     problem::{Compared, Problem},
 };
-pub(crate) use self::{problem::ProblemKind, reviews::worst_finding};
 use crate::{
     auth::Authenticator, serving::Replica, signing::DecisionSigner, upload::Uploads,
     upstream_status::UpstreamStatuses,
@@ -143,6 +143,7 @@ pub(crate) fn router(state: Arc<ApiState>) -> Router {
         .route("/audit", get(audit::list))
         .route("/audit/check", get(audit::check))
         .route("/gc", post(operate::collect))
+        .route("/subjects/purge", post(operate::purge_subject))
         .fallback(unknown)
         .method_not_allowed_fallback(not_allowed)
         .with_state(state);

@@ -10,7 +10,7 @@ use skillwire_hub_store::NamespaceChange;
 use super::{
     ApiState, GrantInfo, NamespaceInfo, NamespaceSettings, NewNamespace, Page, Problem,
     ProblemKind,
-    extract::{JsonBody, Paging, Parameters, Segments, Sender, json, page_of},
+    extract::{JsonBody, Paging, Parameters, Segments, Sender, Trial, json, page_of},
     malformed,
 };
 
@@ -66,14 +66,16 @@ pub(crate) async fn show(
 }
 
 /// Makes a namespace; its maker owns it.
-#[utoipa::path(post, path = "/api/v1/namespaces", tag = "namespaces",
+#[utoipa::path(post, path = "/api/v1/namespaces", tag = "namespaces", params(Trial),
     request_body = NewNamespace, responses(
     (status = 201, body = NamespaceInfo),
+    (status = 200, body = NamespaceInfo),
     (status = 409, body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn create(
     State(state): State<Arc<ApiState>>,
     Sender(sender): Sender,
+    Parameters(trial): Parameters<Trial>,
     JsonBody(new): JsonBody<NewNamespace>,
 ) -> Result<Response, Problem> {
     let caller = &sender.caller;
@@ -82,7 +84,14 @@ pub(crate) async fn create(
     let wanted = skillwire_hub_store::NewNamespace::new(name.clone(), caller.subject.clone())
         .with_protected(new.protected)
         .with_review(review);
-    let mut namespace = state.store.create_namespace(caller, wanted).await?;
+    let mut namespace = state.writer(trial.dry_run).create_namespace(caller, wanted).await?;
+    if trial.dry_run {
+        // Nothing is there that the role could be given in.
+        if new.public {
+            namespace.grant(Subject::everyone(), Role::Reader);
+        }
+        return Ok(json(&info(&namespace)));
+    }
     if new.public {
         namespace = state.store.grant(caller, &name, &Subject::everyone(), Role::Reader).await?;
     }
@@ -94,7 +103,7 @@ pub(crate) async fn create(
 
 /// Changes the rules and limits of a namespace.
 #[utoipa::path(patch, path = "/api/v1/namespaces/{namespace}", tag = "namespaces",
-    params(("namespace" = String, Path)), request_body = NamespaceSettings, responses(
+    params(("namespace" = String, Path), Trial), request_body = NamespaceSettings, responses(
     (status = 200, body = NamespaceInfo),
     (status = 403, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -102,6 +111,7 @@ pub(crate) async fn change(
     State(state): State<Arc<ApiState>>,
     Sender(sender): Sender,
     Segments(name): Segments<String>,
+    Parameters(trial): Parameters<Trial>,
     JsonBody(new): JsonBody<NamespaceSettings>,
 ) -> Result<Response, Problem> {
     let (caller, name) = (&sender.caller, parse(&name)?);
@@ -116,8 +126,10 @@ pub(crate) async fn change(
         review: new.review.map(review),
         quotas: (quotas != before).then_some(quotas),
     };
-    let namespace = state.store.change_namespace(caller, &name, change).await?;
-    state.settle().await;
+    let namespace = state.writer(trial.dry_run).change_namespace(caller, &name, change).await?;
+    if !trial.dry_run {
+        state.settle().await;
+    }
     Ok(json(&info(&namespace)))
 }
 
@@ -132,35 +144,42 @@ fn parse_grant(grant: &GrantInfo) -> Result<(Subject, Role), Problem> {
 
 /// Gives a subject a role.
 #[utoipa::path(put, path = "/api/v1/namespaces/{namespace}/grants", tag = "namespaces",
-    params(("namespace" = String, Path)), request_body = GrantInfo, responses(
+    params(("namespace" = String, Path), Trial), request_body = GrantInfo, responses(
     (status = 200, body = NamespaceInfo),
 ))]
 pub(crate) async fn grant(
     State(state): State<Arc<ApiState>>,
     Sender(sender): Sender,
     Segments(name): Segments<String>,
+    Parameters(trial): Parameters<Trial>,
     JsonBody(grant): JsonBody<GrantInfo>,
 ) -> Result<Response, Problem> {
     let (subject, role) = parse_grant(&grant)?;
-    let namespace = state.store.grant(&sender.caller, &parse(&name)?, &subject, role).await?;
-    state.settle().await;
+    let store = state.writer(trial.dry_run);
+    let namespace = store.grant(&sender.caller, &parse(&name)?, &subject, role).await?;
+    if !trial.dry_run {
+        state.settle().await;
+    }
     Ok(json(&info(&namespace)))
 }
 
 /// Takes a role away.
 #[utoipa::path(delete, path = "/api/v1/namespaces/{namespace}/grants", tag = "namespaces",
-    params(("namespace" = String, Path)), request_body = GrantInfo, responses(
+    params(("namespace" = String, Path), Trial), request_body = GrantInfo, responses(
     (status = 200, body = NamespaceInfo),
 ))]
 pub(crate) async fn withdraw(
     State(state): State<Arc<ApiState>>,
     Sender(sender): Sender,
     Segments(name): Segments<String>,
+    Parameters(trial): Parameters<Trial>,
     JsonBody(grant): JsonBody<GrantInfo>,
 ) -> Result<Response, Problem> {
     let (subject, role) = parse_grant(&grant)?;
-    let store = &state.store;
+    let store = state.writer(trial.dry_run);
     let namespace = store.withdraw_grant(&sender.caller, &parse(&name)?, &subject, role).await?;
-    state.settle().await;
+    if !trial.dry_run {
+        state.settle().await;
+    }
     Ok(json(&info(&namespace)))
 }

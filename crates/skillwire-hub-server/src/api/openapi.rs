@@ -55,6 +55,7 @@ use super::{
         audit::check,
         operate::collect,
         operate::purge,
+        operate::purge_subject,
     ),
     components(schemas(Problem, super::NewState, super::NewPublisher))
 )]

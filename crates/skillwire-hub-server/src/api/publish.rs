@@ -127,6 +127,7 @@ pub(crate) async fn publish(
             publisher: sender.caller.subject.to_string(),
             published: state.store.now().to_string(),
             channels: Vec::new(),
+            purged: false,
             files: None,
         }
     } else {

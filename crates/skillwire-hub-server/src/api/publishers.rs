@@ -8,7 +8,7 @@ use skillwire_hub::{ClaimPattern, NamespaceName, Subject, TrustedPublisher};
 
 use super::{
     ApiState, NewPublisher, Page, Problem, PublisherInfo,
-    extract::{JsonBody, Paging, Parameters, Segments, Sender, json, page_of},
+    extract::{JsonBody, Paging, Parameters, Segments, Sender, Trial, json, page_of},
     malformed,
 };
 
@@ -45,13 +45,15 @@ pub(crate) async fn list(
 
 /// Lets workflows publish into a namespace.
 #[utoipa::path(post, path = "/api/v1/namespaces/{namespace}/publishers", tag = "publishers",
-    params(("namespace" = String, Path)), request_body = NewPublisher, responses(
+    params(("namespace" = String, Path), Trial), request_body = NewPublisher, responses(
     (status = 201, body = PublisherInfo),
+    (status = 200, body = PublisherInfo),
 ))]
 pub(crate) async fn trust(
     State(state): State<Arc<ApiState>>,
     Sender(sender): Sender,
     Segments(namespace): Segments<String>,
+    Parameters(trial): Parameters<Trial>,
     JsonBody(new): JsonBody<NewPublisher>,
 ) -> Result<Response, Problem> {
     let claims: BTreeMap<_, _> =
@@ -64,21 +66,25 @@ pub(crate) async fn trust(
         subject: Subject::parse(&new.subject).map_err(|error| malformed(&error))?,
     };
     state.authenticator.check_issuer(&publisher.issuer)?;
-    let publisher = state.store.trust_publisher(&sender.caller, publisher).await?;
+    let store = state.writer(trial.dry_run);
+    let publisher = store.trust_publisher(&sender.caller, publisher).await?;
     let mut response = json(&info(&publisher));
-    *response.status_mut() = StatusCode::CREATED;
+    if !trial.dry_run {
+        *response.status_mut() = StatusCode::CREATED;
+    }
     Ok(response)
 }
 
 /// Stops to trust a publisher.
 #[utoipa::path(delete, path = "/api/v1/namespaces/{namespace}/publishers/{id}", tag = "publishers",
-    params(("namespace" = String, Path), ("id" = u64, Path)), responses((status = 204)))]
+    params(("namespace" = String, Path), ("id" = u64, Path), Trial), responses((status = 204)))]
 pub(crate) async fn distrust(
     State(state): State<Arc<ApiState>>,
     Sender(sender): Sender,
     Segments((_, id)): Segments<(String, u64)>,
+    Parameters(trial): Parameters<Trial>,
 ) -> Result<Response, Problem> {
-    state.store.distrust_publisher(&sender.caller, id).await?;
+    state.writer(trial.dry_run).distrust_publisher(&sender.caller, id).await?;
     let mut response = Response::default();
     *response.status_mut() = StatusCode::NO_CONTENT;
     Ok(response)

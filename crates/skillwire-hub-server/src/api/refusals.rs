@@ -19,9 +19,10 @@ impl From<Refusal> for Problem {
             | Refusal::NoNextVersion(_)
             | Refusal::NoIdentity(_)
             | Refusal::NoSkillFile => ProblemKind::InvalidSkill,
-            Refusal::BadText { .. } | Refusal::InThePast { .. } | Refusal::BadUpstream(_) => {
-                ProblemKind::Malformed
-            }
+            Refusal::BadText { .. }
+            | Refusal::InThePast { .. }
+            | Refusal::BadUpstream(_)
+            | Refusal::NotAPerson(_) => ProblemKind::Malformed,
             _ => ProblemKind::Conflict,
         };
         let problem = kind.because(refusal.to_string()).coded(refusal.code());

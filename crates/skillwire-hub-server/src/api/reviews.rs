@@ -11,7 +11,7 @@ use skillwire_core::{Frontmatter, RelPath, frontmatter_differences, skill_file};
 use skillwire_hub::{
     ChannelName, ContentFacts, Decision, NamespaceName, OfferState, Refusal, Verdict, VersionFile,
 };
-use skillwire_hub_store::{OfferDecision, ReviewFilter, ReviewRecord, StoreError};
+use skillwire_hub_store::{OfferDecision, ReviewFilter, ReviewRecord, StoreError, last_approved};
 
 use super::{
     ApiState, FactChanges, FieldChange, NewDecision, Page, Problem, ProblemKind, ReviewDecided,
@@ -20,7 +20,6 @@ use super::{
     malformed,
     skills::{compare, file_response},
     states::parse_content,
-    upstreams::approved_before,
 };
 use crate::auth::Authenticated;
 
@@ -44,7 +43,7 @@ fn info(state: &ApiState, record: &ReviewRecord) -> ReviewInfo {
             None,
             None,
             offer.decision.as_ref().map(taken),
-            worst_finding(&offer.facts),
+            offer.facts.worst_finding().to_owned(),
         ),
         other => {
             ("unknown", other.namespace().to_string(), None, None, None, None, "unknown".to_owned())
@@ -63,15 +62,6 @@ fn info(state: &ApiState, record: &ReviewRecord) -> ReviewInfo {
         worst_finding: worst,
         publisher,
         decision,
-    }
-}
-
-/// How bad the worst finding of a content is, in words that policies use too.
-pub(crate) fn worst_finding(facts: &ContentFacts) -> String {
-    match (&facts.worst, facts.findings.is_empty()) {
-        (Some(worst), _) => worst.clone(),
-        (None, true) => "none".to_owned(),
-        (None, false) => "unknown".to_owned(),
     }
 }
 
@@ -145,7 +135,7 @@ async fn baseline(
         ReviewRecord::Offer(offer) => {
             let skill = &offer.skill;
             let offers = state.store.offers_of(&skill.upstream, Some(&skill.uri)).await?;
-            let before = approved_before(&offers, offer, state.store.now());
+            let before = last_approved(&offers, skill, Some(offer.id), state.store.now());
             Ok(before.map(|before| Baseline {
                 content: before.content.to_string(),
                 files: before.files.clone(),

@@ -16,7 +16,7 @@ use super::{
     extract::{Paging, Parameters, Segments, Sender, json, page_of},
     malformed, skill_id,
 };
-use crate::diff::{DiffRoom, changed_files, describe};
+use crate::diff::{DiffBudget, changed_files, describe};
 
 pub(super) fn version_info(record: &VersionRecord, skill: Option<&SkillSummary>) -> VersionInfo {
     let channels = skill.into_iter().flat_map(|skill| &skill.channels);
@@ -30,6 +30,7 @@ pub(super) fn version_info(record: &VersionRecord, skill: Option<&SkillSummary>)
         publisher: record.publisher.to_string(),
         published: record.published_at.to_string(),
         channels: pointing.map(|channel| channel.name.to_string()).collect(),
+        purged: record.purged,
         files: None,
     }
 }
@@ -253,7 +254,7 @@ pub(super) async fn compare(
             None => Ok(store.read_blob(&file.digest, file.size).await?),
         }
     };
-    let mut room = DiffRoom::default();
+    let mut room = DiffBudget::default();
     let mut files = Vec::new();
     for changed in changed_files(old, new) {
         let bytes = if changed.is_comparable() {

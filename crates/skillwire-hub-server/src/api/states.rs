@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{extract::State, response::Response};
 use skillwire_core::ContentId;
-use skillwire_hub::{Action, Refusal, Transition, VersionRef, parse_version};
+use skillwire_hub::{Action, Transition, VersionRef, VersionState, parse_version};
 use skillwire_hub_store::TransitionNote;
 
 use super::{
@@ -44,28 +44,12 @@ pub(crate) async fn change(
     let caller = &sender.caller;
     state.require(caller, transition.action(), &id.namespace).await?;
     let before = state.version(caller, &id, &version).await?;
-    let record = if new.dry_run {
-        let mut after = before.clone();
-        let (skill, actual) = (id.clone(), before.content);
-        if let Some(decided) = seen.filter(|seen| *seen != actual) {
-            return Err(Refusal::ContentMoved { decided, actual }.into());
-        }
-        let state = before.state;
-        after.state = state.after(transition).ok_or(Refusal::IllegalTransition {
-            skill,
-            version: version.clone(),
-            state,
-            transition,
-        })?;
-        after.reason = Some(new.reason.clone());
-        after
-    } else {
-        let note = TransitionNote::because(new.reason).with_seen(seen);
-        let version = VersionRef::new(id.clone(), version);
-        let record = state.store.transition(caller, &version, transition, note).await?;
+    let note = TransitionNote::because(new.reason).with_seen(seen);
+    let version = VersionRef::new(id.clone(), version);
+    let record = state.writer(new.dry_run).transition(caller, &version, transition, note).await?;
+    if !new.dry_run {
         state.settle().await;
-        record
-    };
+    }
     let skill = state.store.skill(caller, &id).await?;
     Ok(json(&StateChanged {
         changed: record.state != before.state,
@@ -89,16 +73,17 @@ pub(crate) async fn revoke_content(
     let content = parse_content(&content)?;
     let caller = &sender.caller;
     caller.require_administrator(Action::Operate)?;
-    if confirmation.dry_run {
-        let answer = StateChanged { versions: Vec::new(), changed: false, dry_run: true };
-        return Ok(json(&answer));
+    let dry_run = confirmation.dry_run;
+    let store = state.writer(dry_run);
+    let revoked = store.revoke_content(caller, &content, &confirmation.reason).await?;
+    if !dry_run {
+        state.settle().await;
     }
-    let revoked = state.store.revoke_content(caller, &content, &confirmation.reason).await?;
-    state.settle().await;
     let mut versions = Vec::new();
     for version in &revoked {
-        let record = state.version(caller, &version.skill, &version.version).await?;
+        let mut record = state.version(caller, &version.skill, &version.version).await?;
+        record.state = VersionState::Revoked;
         versions.push(version_info(&record, None));
     }
-    Ok(json(&StateChanged { versions, changed: true, dry_run: false }))
+    Ok(json(&StateChanged { versions, changed: true, dry_run }))
 }

@@ -8,7 +8,7 @@ use skillwire_hub::{NamespaceName, Scope, Subject, TokenRecord};
 
 use super::{
     ApiState, MadeToken, NewToken, Page, Problem, ProblemKind, TokenInfo,
-    extract::{JsonBody, Paging, Parameters, Segments, Sender, json, page_of},
+    extract::{JsonBody, Paging, Parameters, Segments, Sender, Trial, json, page_of},
     malformed,
 };
 
@@ -42,13 +42,16 @@ pub(crate) async fn list(
 }
 
 /// Makes a token; its text is in this answer and nowhere else.
-#[utoipa::path(post, path = "/api/v1/tokens", tag = "tokens", request_body = NewToken, responses(
+#[utoipa::path(post, path = "/api/v1/tokens", tag = "tokens", params(Trial), request_body = NewToken,
+    responses(
     (status = 201, body = MadeToken),
+    (status = 200, body = MadeToken),
     (status = 403, body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn create(
     State(state): State<Arc<ApiState>>,
     Sender(sender): Sender,
+    Parameters(trial): Parameters<Trial>,
     JsonBody(new): JsonBody<NewToken>,
 ) -> Result<Response, Problem> {
     let subject = Subject::parse(&new.subject).map_err(|error| malformed(&error))?;
@@ -76,15 +79,19 @@ pub(crate) async fn create(
         wanted = wanted.with_administrator();
     }
     let wanted = wanted.with_scopes(scopes);
-    let (record, secret) = state.store.create_token(&sender.caller, wanted).await?;
+    let made = state.writer(trial.dry_run).create_token(&sender.caller, wanted).await?;
+    let (record, secret) = made;
+    if trial.dry_run {
+        return Ok(json(&MadeToken { token: None, info: info(&record) }));
+    }
     state.settle().await;
-    let mut response = json(&MadeToken { token: secret.expose(), info: info(&record) });
+    let mut response = json(&MadeToken { token: Some(secret.expose()), info: info(&record) });
     *response.status_mut() = StatusCode::CREATED;
     Ok(response)
 }
 
 /// Refuses a token from now on.
-#[utoipa::path(delete, path = "/api/v1/tokens/{id}", tag = "tokens", params(("id" = u64, Path)),
+#[utoipa::path(delete, path = "/api/v1/tokens/{id}", tag = "tokens", params(("id" = u64, Path), Trial),
     responses((status = 200, body = TokenInfo),
     (status = 404, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -92,8 +99,11 @@ pub(crate) async fn revoke(
     State(state): State<Arc<ApiState>>,
     Sender(sender): Sender,
     Segments(id): Segments<u64>,
+    Parameters(trial): Parameters<Trial>,
 ) -> Result<Response, Problem> {
-    let record = state.store.revoke_token(&sender.caller, id).await?;
-    state.settle().await;
+    let record = state.writer(trial.dry_run).revoke_token(&sender.caller, id).await?;
+    if !trial.dry_run {
+        state.settle().await;
+    }
     Ok(json(&info(&record)))
 }

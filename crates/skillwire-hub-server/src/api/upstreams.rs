@@ -1,19 +1,17 @@
 //! Upstreams: other servers, repositories, folders and web sites whose skills the hub passes on.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use axum::{extract::State, response::Response};
 use http::StatusCode;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
-use skillwire_hub::{
-    NamespaceName, Refusal, RuleOutcome, Upstream, UpstreamMode, UpstreamSource, Verdict,
-};
-use skillwire_hub_store::{OfferRecord, UpstreamChange, UpstreamRecord};
+use skillwire_hub::{NamespaceName, Refusal, RuleOutcome, Upstream, UpstreamMode, UpstreamSource};
+use skillwire_hub_store::{OfferRecord, UpstreamChange, UpstreamRecord, try_rules};
 
 use super::{
-    ApiState, NewUpstream, Page, Problem, ProblemKind, RuleTrial, UpstreamChanged, UpstreamInfo,
-    UpstreamSettings, UpstreamStatusInfo,
+    ApiState, NewUpstream, Page, Problem, ProblemKind, RuleTrial, UnfetchedInfo, UpstreamChanged,
+    UpstreamInfo, UpstreamSettings, UpstreamStatusInfo,
     extract::{JsonBody, Paging, Parameters, Segments, Sender, json},
     malformed,
 };
@@ -33,10 +31,17 @@ fn parse_mode(mode: &str) -> Result<UpstreamMode, Problem> {
     })
 }
 
-fn info(state: &ApiState, sender: &Authenticated, record: &UpstreamRecord) -> UpstreamInfo {
+/// What a sender is told about an upstream; `reviewed` are the namespaces in which the sender reviews.
+fn info(
+    state: &ApiState,
+    sender: &Authenticated,
+    reviewed: &BTreeSet<NamespaceName>,
+    record: &UpstreamRecord,
+) -> UpstreamInfo {
     let UpstreamRecord { upstream, configured, created_at, created_by, .. } = record;
     let statuses = state.upstreams.as_ref();
     let status = statuses.and_then(|known| known.status(&upstream.label));
+    let reviews = reviewed.contains(&upstream.label);
     UpstreamInfo {
         label: upstream.label.to_string(),
         mode: upstream.mode.to_string(),
@@ -56,6 +61,14 @@ fn info(state: &ApiState, sender: &Authenticated, record: &UpstreamRecord) -> Up
             listed: status.listed_at.map(|at| at.to_string()),
             skills: status.skills as u64,
             failure: status.failure,
+            // What waits, and how much of it, is unknown to everyone else.
+            unfetched: if reviews { status.unfetched as u64 } else { 0 },
+            unfetched_skills: status
+                .unfetched_skills
+                .into_iter()
+                .filter(|_| reviews)
+                .map(|it| UnfetchedInfo { skill: it.skill.to_string(), reason: it.reason })
+                .collect(),
         }),
     }
 }
@@ -77,7 +90,8 @@ pub(crate) async fn list(
     let page = skillwire_hub::Page::cut(records, request.limit(), |last: &UpstreamRecord| {
         skillwire_hub::Cursor::new("upstreams", &[last.upstream.label.as_str()])
     });
-    Ok(json(&super::extract::page_of(page, |record| info(&state, &sender, &record))))
+    let reviewed = state.store.reviewed_namespaces(&sender.caller).await?;
+    Ok(json(&super::extract::page_of(page, |record| info(&state, &sender, &reviewed, &record))))
 }
 
 /// Returns one upstream.
@@ -92,7 +106,8 @@ pub(crate) async fn show(
     Segments(label): Segments<String>,
 ) -> Result<Response, Problem> {
     let record = state.store.upstream(&sender.caller, &parse_label(&label)?).await?;
-    Ok(json(&info(&state, &sender, &record)))
+    let reviewed = state.store.reviewed_namespaces(&sender.caller).await?;
+    Ok(json(&info(&state, &sender, &reviewed, &record)))
 }
 
 /// Trust boundary: a source that runs a program or reads files is for the operator of the machine alone,
@@ -128,7 +143,8 @@ pub(crate) async fn add(
     if !new.dry_run {
         state.settle().await;
     }
-    let upstream = info(&state, &sender, &record);
+    let reviewed = state.store.reviewed_namespaces(&sender.caller).await?;
+    let upstream = info(&state, &sender, &reviewed, &record);
     let dry_run = new.dry_run;
     let mut response =
         json(&UpstreamChanged { upstream, changed: true, dry_run, rules: Vec::new() });
@@ -136,7 +152,8 @@ pub(crate) async fn add(
     Ok(response)
 }
 
-/// Changes an upstream. Leaving `pin` must be said; a dry run says what the rules would approve.
+/// Changes an upstream. Leaving `pin` must be said. The rules are run over what waits; the answer says what
+/// they approve, or would in a dry run.
 #[utoipa::path(patch, path = "/api/v1/upstreams/{label}", tag = "upstreams",
     params(("label" = String, Path)), request_body = UpstreamSettings, responses(
     (status = 200, body = UpstreamChanged),
@@ -164,15 +181,16 @@ pub(crate) async fn change(
         resources: new.resources,
         leave_pin: new.leave_pin,
     };
+    let asks = change.rules.is_some() || change.mode.is_some();
+    let (now, offers) = (state.store.now(), state.store.offers_of(&label, None).await?);
     let record = state.writer(new.dry_run).change_upstream(caller, &label, change).await?;
-    let mut rules = Vec::new();
-    if new.dry_run {
-        rules = try_rules(&state, &record.upstream).await?;
-    } else {
+    let rules = trials(&record.upstream, &offers, now, asks);
+    if !new.dry_run {
         state.settle().await;
     }
-    let changed = record != before;
-    let upstream = info(&state, &sender, &record);
+    let changed = record != before || rules.iter().any(|trial| trial.approved);
+    let reviewed = state.store.reviewed_namespaces(&sender.caller).await?;
+    let upstream = info(&state, &sender, &reviewed, &record);
     Ok(json(&UpstreamChanged { upstream, changed, dry_run: new.dry_run, rules }))
 }
 
@@ -192,35 +210,27 @@ fn merged<T: Serialize + DeserializeOwned>(
     serde_json::from_value(value).map(Some).map_err(unreadable)
 }
 
-/// Says what the rules of an upstream would decide about what waits.
-async fn try_rules(state: &ApiState, upstream: &Upstream) -> Result<Vec<RuleTrial>, Problem> {
-    let (now, offers) = (state.store.now(), state.store.offers_of(&upstream.label, None).await?);
-    let waits = |offer: &&OfferRecord| offer.offered && offer.decision.is_none() && !offer.revoked;
-    let trial = |offer: &OfferRecord| {
-        let before = approved_before(&offers, offer, now).map(|before| &before.facts);
-        let (approved, because) = match upstream.rules.decide(&offer.facts, before) {
+/// Says what the rules of an upstream decide about contents that wait: what they approve, and what stays if
+/// the caller asks about rules or the mode.
+fn trials(
+    upstream: &Upstream,
+    offers: &[OfferRecord],
+    now: skillwire_hub::Timestamp,
+    asks: bool,
+) -> Vec<RuleTrial> {
+    if !upstream.mode.is_reviewed() {
+        return Vec::new();
+    }
+    let tried = try_rules(&upstream.rules, offers, now).into_iter().map(|(offer, outcome)| {
+        let (approved, because) = match outcome {
             RuleOutcome::Approve { because } => (true, because),
             RuleOutcome::Wait { because } => (false, because),
         };
         let because = because.into_iter().map(str::to_owned).collect();
         let skill = offer.skill.uri.as_str().to_owned();
         RuleTrial { review: offer.id, skill, approved, because }
-    };
-    Ok(offers.iter().filter(waits).take(MOST_TRIALS).map(trial).collect())
-}
-
-/// The content of the same skill that was approved last, besides the one that is looked at.
-pub(super) fn approved_before<'a>(
-    offers: &'a [OfferRecord],
-    offer: &OfferRecord,
-    now: skillwire_hub::Timestamp,
-) -> Option<&'a OfferRecord> {
-    let others = offers.iter().filter(|other| other.skill == offer.skill && other.id != offer.id);
-    let approved = others.filter(|other| other.state(now) == skillwire_hub::OfferState::Approved);
-    approved.max_by_key(|other| {
-        let decision = other.decision.as_ref();
-        decision.filter(|decision| decision.verdict == Verdict::Approve).map(|it| it.at)
-    })
+    });
+    tried.filter(|trial| trial.approved || asks).take(MOST_TRIALS).collect()
 }
 
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -254,6 +264,7 @@ pub(crate) async fn remove(
     if !dry_run {
         state.settle().await;
     }
-    let upstream = info(&state, &sender, &record);
+    let reviewed = state.store.reviewed_namespaces(&sender.caller).await?;
+    let upstream = info(&state, &sender, &reviewed, &record);
     Ok(json(&UpstreamChanged { upstream, changed: true, dry_run, rules: Vec::new() }))
 }

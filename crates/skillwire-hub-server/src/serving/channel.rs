@@ -56,7 +56,7 @@ impl ServedChannel {
             .source(pinned.source());
         let mut lookups: Vec<Arc<dyn SkillLookup>> = vec![Arc::new(pinned.clone())];
         let aggregate = (name == ChannelName::latest() && options.upstreams.is_some())
-            .then(|| AggregateSources::new(classes.clone()));
+            .then(|| AggregateSources::new(classes.clone(), store.clone()));
         if let Some(aggregate) = &aggregate {
             builder = builder.source(aggregate.stored.clone()).source(aggregate.live.clone());
             lookups.push(upstreams.lookup(MountKind::Aggregate, None));

@@ -9,6 +9,7 @@ use crate::upstream_status::{UpstreamHealth, UpstreamStatus};
 pub(super) struct UpstreamGauges {
     states: LabelledGauge,
     skills: LabelledGauge,
+    unfetched: LabelledGauge,
 }
 
 impl UpstreamGauges {
@@ -23,23 +24,36 @@ impl UpstreamGauges {
             "Skills that an upstream listed last",
             &["upstream"],
         );
-        Self { states, skills }
+        let unfetched = metrics.labelled_gauge(
+            "upstream_unfetched",
+            "Skills of an upstream whose content could not be fetched for its review",
+            &["upstream"],
+        );
+        Self { states, skills, unfetched }
     }
 
     pub(super) fn set(&self, label: &NamespaceName, status: &UpstreamStatus) {
-        self.write(label, Some(status.health), status.skills);
+        self.write(label, Some(status.health), status.skills, status.unfetched);
     }
 
     /// Notes that an upstream was removed: it is in no state any more.
     pub(super) fn forget(&self, label: &NamespaceName) {
-        self.write(label, None, 0);
+        self.write(label, None, 0, 0);
     }
 
-    fn write(&self, label: &NamespaceName, health: Option<UpstreamHealth>, skills: usize) {
+    fn write(
+        &self,
+        label: &NamespaceName,
+        health: Option<UpstreamHealth>,
+        skills: usize,
+        unfetched: usize,
+    ) {
         for state in UpstreamHealth::ALL {
             let gauge = self.states.with(&[label.as_str(), state.as_str()]);
             gauge.set(i64::from(health == Some(state)));
         }
-        self.skills.with(&[label.as_str()]).set(i64::try_from(skills).unwrap_or(i64::MAX));
+        for (gauge, count) in [(&self.skills, skills), (&self.unfetched, unfetched)] {
+            gauge.with(&[label.as_str()]).set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
     }
 }

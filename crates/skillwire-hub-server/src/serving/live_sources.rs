@@ -7,8 +7,9 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use skillwire_core::{Finding, SkillName, SkillUri};
+use skillwire_core::{ContentId, Finding, SkillName, SkillUri};
 use skillwire_hub::{NamespaceName, SkillFacts, SkillId, Timestamp};
+use skillwire_hub_store::HubStore;
 use skillwire_hub_upstreams::names_script;
 use skillwire_source::{
     ChangeCallback, GroupKey, ScanRequest, Skill, SkillContent, SkillSource, SourceChange,
@@ -18,7 +19,7 @@ use skillwire_source::{
 use super::classes::{ChannelClasses, KnownSkill};
 
 /// The state of a skill that no reviewer has seen, as policies know it.
-const UNREVIEWED: &str = "unreviewed";
+pub(crate) const UNREVIEWED: &str = "unreviewed";
 
 /// The sources of several upstreams as one; they come and go while the mount is served. Clones share
 /// everything.
@@ -28,6 +29,7 @@ const UNREVIEWED: &str = "unreviewed";
 #[derive(Clone)]
 pub(crate) struct LiveSources {
     classes: ChannelClasses,
+    store: HubStore,
     state: Arc<Mutex<State>>,
 }
 
@@ -45,9 +47,12 @@ struct LiveSource {
     number: u64,
     source: Arc<dyn SkillSource>,
     reported: BTreeMap<GroupKey, Vec<SkillUri>>,
-    /// When it was added, from which the age of its skills follows.
-    since: Timestamp,
+    /// Since when it lists each content, from which the age of its skills follows.
+    since: Since,
 }
+
+/// Since when a source lists each content, by the URIs of its mount.
+pub(crate) type Since = BTreeMap<SkillUri, (Option<ContentId>, Timestamp)>;
 
 impl fmt::Debug for LiveSources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,12 +61,12 @@ impl fmt::Debug for LiveSources {
 }
 
 impl LiveSources {
-    pub(crate) fn new(classes: ChannelClasses) -> Self {
-        Self { classes, state: Arc::default() }
+    pub(crate) fn new(classes: ChannelClasses, store: HubStore) -> Self {
+        Self { classes, store, state: Arc::default() }
     }
 
-    /// Adds the source of an upstream, in place of the one before.
-    pub(crate) fn add(&self, label: &NamespaceName, source: Box<dyn SkillSource>, now: Timestamp) {
+    /// Adds the source of an upstream, in place of the one before; `since` is what was seen before it was added.
+    pub(crate) fn add(&self, label: &NamespaceName, source: Box<dyn SkillSource>, since: Since) {
         self.remove(label);
         let source: Arc<dyn SkillSource> = source.into();
         let callback = {
@@ -69,7 +74,7 @@ impl LiveSources {
             state.count += 1;
             let number = state.count;
             let reported = BTreeMap::new();
-            let live = LiveSource { number, source: Arc::clone(&source), reported, since: now };
+            let live = LiveSource { number, source: Arc::clone(&source), reported, since };
             state.sources.insert(label.clone(), live);
             state.callback.clone()
         };
@@ -94,8 +99,18 @@ impl LiveSources {
     }
 
     /// Notes what is known about a skill; tells whether a policy can be asked about it.
-    fn know(&self, label: &NamespaceName, skill: &Skill, since: Timestamp) -> bool {
+    fn know(&self, label: &NamespaceName, skill: &Skill, since: &mut Since) -> bool {
         let Ok(name) = SkillName::parse(skill.name()) else { return false };
+        let content = content_of(skill);
+        let since = match since.get(&skill.uri) {
+            Some((before, since)) if *before == content => *since,
+            // Other content is as young as content that was never seen.
+            _ => {
+                let now = self.store.now();
+                since.insert(skill.uri.clone(), (content, now));
+                now
+            }
+        };
         let mut facts = SkillFacts::new(SkillId::new(label.clone(), name));
         UNREVIEWED.clone_into(&mut facts.state);
         facts.origin = label.to_string();
@@ -108,6 +123,12 @@ impl LiveSources {
         self.classes.know(&skill.uri, KnownSkill { facts, since });
         true
     }
+}
+
+fn content_of(skill: &Skill) -> Option<ContentId> {
+    let SkillContent::Files(tree) = &skill.content else { return None };
+    let files = tree.files.iter().map(|file| (file.path.clone(), file.digest, file.size));
+    ContentId::of(files).ok()
 }
 
 impl SkillSource for LiveSources {
@@ -135,7 +156,7 @@ impl SkillSource for LiveSources {
                 SourceChange::Updated(key, mut inspected) => {
                     let key = own(key);
                     inspected.retain(|found| {
-                        found.skill.as_ref().is_none_or(|skill| self.know(label, skill, *since))
+                        found.skill.as_ref().is_none_or(|skill| self.know(label, skill, since))
                     });
                     let skills = inspected.iter().filter_map(|found| found.skill.as_ref());
                     let uris: Vec<SkillUri> = skills.map(|skill| skill.uri.clone()).collect();

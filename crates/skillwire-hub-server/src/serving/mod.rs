@@ -20,16 +20,17 @@ mod upstreams;
 mod verifier;
 mod views;
 
-pub use self::{
-    options::{MakeOffers, ServingOptions},
-    reads::{InvalidRecordedReads, RecordedReads},
-    replica::StartError,
-};
 pub(crate) use self::{
+    live_sources::UNREVIEWED,
     reads::ReadLog,
     replica::Replica,
     skill::StoredEntry,
     skill::{ServedAt, known_skill, sign, uri_of},
     verifier::refusal as token_refusal,
     views::CallerSight,
+};
+pub use self::{
+    options::{MakeOffers, ServingOptions},
+    reads::{InvalidRecordedReads, RecordedReads},
+    replica::StartError,
 };

@@ -21,7 +21,7 @@ use super::{
     channel::ServedChannel,
     classes::ChannelClasses,
     health::UpstreamGauges,
-    live_sources::LiveSources,
+    live_sources::{LiveSources, Since},
     mount::{self, Mount},
     offers::{OfferMaker, choose},
     options::ServingOptions,
@@ -44,8 +44,8 @@ pub(crate) struct AggregateSources {
 }
 
 impl AggregateSources {
-    pub(crate) fn new(classes: ChannelClasses) -> Self {
-        let live = LiveSources::new(classes.clone());
+    pub(crate) fn new(classes: ChannelClasses, store: HubStore) -> Self {
+        let live = LiveSources::new(classes.clone(), store);
         let tools = MountTools::new(MountKind::Aggregate);
         Self { live, stored: HeldSkills::default(), classes, tools }
     }
@@ -153,30 +153,43 @@ impl ServedUpstreams {
                 Some(served) => served,
                 None => self.add(&upstream, views)?,
             };
-            self.follow(&served, upstream, options, shown);
+            self.follow(&served, upstream, options, shown).await?;
             self.load(&served, None, shown).await?;
         }
         Ok(())
     }
 
     /// Follows an upstream with new settings; one with another source is followed anew.
-    fn follow(
+    async fn follow(
         &self,
         served: &ServedUpstream,
         upstream: Upstream,
         options: &UpstreamOptions,
         shown: &AggregateSources,
-    ) {
-        let _entered = self.runtime.enter();
-        let anew = served.followed().is_none_or(|followed| followed.change(&upstream));
-        if anew {
-            let now = self.store.now();
+    ) -> Result<(), StoreError> {
+        let seen = match served.followed() {
+            // Its skills are known already.
+            Some(followed) if !followed.change(&upstream) => None,
+            _ => Some(self.store.observations(&upstream.label).await?),
+        };
+        if let Some(seen) = seen {
+            let since = |mount: MountKind| -> Since {
+                let uris = mount.uris(&upstream.label);
+                let each = seen.iter().filter_map(|(uri, seen)| {
+                    let uri = uris.as_ref()?.passed_on_skill(uri)?;
+                    Some((uri, (seen.listed.content, seen.since)))
+                });
+                each.collect()
+            };
+            let _entered = self.runtime.enter();
             let followed = FollowedUpstream::start(upstream.clone(), self.store.clone(), options);
-            served.live.add(&served.label, followed.source(MountKind::Own), now);
-            shown.live.add(&served.label, followed.source(MountKind::Aggregate), now);
+            served.live.add(&served.label, followed.source(MountKind::Own), since(MountKind::Own));
+            let aggregate = followed.source(MountKind::Aggregate);
+            shown.live.add(&served.label, aggregate, since(MountKind::Aggregate));
             *served.followed.lock() = Some(Arc::new(followed));
         }
         *served.upstream.lock() = upstream;
+        Ok(())
     }
 
     fn add(
@@ -187,7 +200,8 @@ impl ServedUpstreams {
         let _entered = self.runtime.enter();
         let label = upstream.label.clone();
         let classes = mount::classes(views, self.store.now(), Some(label.clone()));
-        let (live, stored) = (LiveSources::new(classes.clone()), HeldSkills::default());
+        let (live, stored) =
+            (LiveSources::new(classes.clone(), self.store.clone()), HeldSkills::default());
         let path = format!("{ENDPOINT}/u/{label}");
         let builder = Skills::builder()
             .config(self.options.config.clone())
@@ -367,6 +381,8 @@ impl UpstreamStatuses for ServedUpstreams {
             listed_at: standing.listed_at.map(millis),
             skills: standing.skills,
             failure: standing.failure,
+            unfetched: standing.unfetched,
+            unfetched_skills: standing.unfetched_skills,
         })
     }
 }

@@ -5,8 +5,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use serde_json::Value;
 use skillwire_attest::SIGNATURE_FILE;
-use skillwire_hub::{UpstreamMode, UpstreamSource};
+use skillwire_hub::{Caller, Role, UpstreamMode, UpstreamSource};
+use skillwire_hub_server::HubAccess;
 use skillwire_testkit::{Fault, HostileServer, ScriptedReply, skill_md};
 
 use crate::support::{Hub, signature};
@@ -225,6 +227,64 @@ async fn a_server_that_lies_about_its_bytes_gets_none_of_them_through_gw_18() {
             hub.waiting(0).await;
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn content_that_cannot_be_fetched_is_named_to_reviewers_alone() {
+    let (hub, server, _listening) = served(UpstreamMode::Pin).await;
+    hub.store
+        .grant(&hub.admin, &"docs".parse().unwrap(), &"rex".parse().unwrap(), Role::Reviewer)
+        .await
+        .unwrap();
+    let (rex, ana) = (hub.token("rex").await, hub.token("ana").await);
+    let status = async |token: &str| hub.api(token, "/upstreams/docs").await.1["status"].clone();
+    let until = async |count: u64| {
+        let start = std::time::Instant::now();
+        loop {
+            let status = status(&rex).await;
+            if status["unfetched"] == count {
+                return status;
+            }
+            assert!(start.elapsed().as_secs() < 20, "{status}");
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    until(0).await;
+    server.set_fault(Fault::read_bytes(FILE, "evil"));
+    server.rotate(FILE, "two");
+    let told = until(1).await;
+    let skill = &told["unfetched_skills"][0];
+    assert_eq!(skill["skill"], SKILL, "{told}");
+    assert!(!skill["reason"].as_str().unwrap().is_empty(), "{told}");
+    assert_eq!(told["health"], "answering", "the listing is fine");
+    // Who does not review is told nothing of content that waits.
+    let hidden = status(&ana).await;
+    assert_eq!(hidden["unfetched"], 0, "{hidden}");
+    assert_eq!(hidden["unfetched_skills"], Value::Null, "{hidden}");
+    server.clear_faults();
+    server.rotate(FILE, "three");
+    hub.waiting(1).await;
+    until(0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_is_tried_on_skills_that_nobody_reviewed() {
+    let (hub, _server, _listening) = served(UpstreamMode::Passthrough).await;
+    let (access, caller) = (HubAccess::default(), Caller::anonymous());
+    let skill = "docs/pdf".parse().unwrap();
+    let start = std::time::Instant::now();
+    let explained = loop {
+        let found = skillwire_hub_server::explain(&hub.store, &access, &caller, &skill).await;
+        if let Some(explained) = found.unwrap() {
+            break explained;
+        }
+        assert!(start.elapsed().as_secs() < 20, "the listing is not kept");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    };
+    let facts = &explained.facts;
+    assert_eq!((facts.state.as_str(), facts.origin.as_str()), ("unreviewed", "docs"));
+    assert!(!facts.dynamic && !facts.has_scripts, "{facts:?}");
+    assert!(explained.decision.allowed, "everybody may read the upstream");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

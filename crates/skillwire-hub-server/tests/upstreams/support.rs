@@ -10,7 +10,7 @@ use skillwire_attest::{
 use skillwire_core::RelPath;
 use skillwire_gateway::FollowOptions;
 use skillwire_git::GitOptions;
-use skillwire_host::Endpoint;
+use skillwire_host::{Endpoint, WebOrigin};
 use skillwire_hub::{
     AccessPolicy, AuditAction, AuditEntry, AuditFilter, Caller, NamespaceName, PageRequest,
     ResourcePatterns, ReviewRules, Role, Subject, ToolPatterns, Upstream, UpstreamLimits,
@@ -125,6 +125,10 @@ impl Hub {
             UpstreamSource::Mcp { url, .. } => {
                 Ok(Endpoint::Http { url: url.clone(), headers: Vec::new() }.into())
             }
+            UpstreamSource::WellKnown { url } => {
+                let web = WebOrigin::parse(url).map_err(|error| InvalidAddress(error.to_string()));
+                web.map(Into::into)
+            }
             other => Err(InvalidAddress(other.to_string())),
         });
         let mut git = GitOptions::default().local(true);
@@ -223,6 +227,21 @@ impl Hub {
         let change =
             UpstreamChange { mode: Some(mode), leave_pin: true, ..UpstreamChange::default() };
         self.store.change_upstream(&self.admin, &label(name), change).await.unwrap();
+    }
+
+    /// Opens a connection to the hub.
+    pub(crate) async fn connect(&self) -> HttpConnection {
+        HttpConnection::open(self.address).await
+    }
+
+    /// What the API says to the holder of a token.
+    pub(crate) async fn api(&self, token: &str, path: &str) -> (u16, Value) {
+        let bearer = format!("Bearer {token}");
+        let mut connection = self.connect().await;
+        let path = format!("/api/v1{path}");
+        connection.send("GET", &path, &[("Authorization", &bearer)], b"").await;
+        let reply = connection.reply().await;
+        (reply.status, serde_json::from_slice(&reply.body).unwrap_or_default())
     }
 
     /// Asks a mount without a token.

@@ -8,12 +8,17 @@ use skillwire_hub::{
     UpstreamMode, UpstreamSource,
 };
 use skillwire_hub_store::UpstreamChange;
-use skillwire_testkit::{Fault, HostileServer, RpcReply, ScriptedReply, skill_md};
+use skillwire_testkit::{
+    Fault, HostileServer, HttpConnection, ReplyGate, RpcReply, ScriptedReply, modern_headers,
+    modern_meta, modern_request, skill_md,
+};
 
 use crate::support::{Hub, label};
 
 const OWN: &str = "/mcp/u/docs";
 const NOT_FOUND: i64 = -32602;
+/// Where a modern client says what it can do.
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// A server with a skill, three tools and a prompt.
 fn server() -> HostileServer {
@@ -219,4 +224,112 @@ async fn a_tool_that_only_a_hidden_skill_names_is_as_unknown_as_that_skill_gw_16
         assert_eq!(text(&hub.call(ana, mount, &hidden).await), "delete_all done");
     }
     assert_eq!(server.count("tools/call"), 2);
+}
+
+/// A server with a tool that reports, one that asks, and one that never ends.
+fn talkative(gate: &ReplyGate) -> HostileServer {
+    let gate = gate.clone();
+    let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+    let tools =
+        json!({"tools": [tool("steps"), tool("ask"), tool("hang")], "resultType": "complete"});
+    let said =
+        |text: &str| json!({"content": [{"type": "text", "text": text}], "resultType": "complete"});
+    HostileServer::new()
+        .skill("pdf", [("notes.md", "one")])
+        .fault(Fault::Capabilities(json!({
+            "tools": {}, "extensions": {"io.modelcontextprotocol/skills": {}},
+        })))
+        .on("tools/list", move |_, _| ScriptedReply::Result(tools.clone()))
+        .on("tools/call", move |request, _| match request.params["name"].as_str() {
+            Some("steps") => {
+                let report = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": {
+                    "progressToken": request.params["_meta"]["progressToken"], "progress": 0.5,
+                } });
+                let answer = format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{}}}"#, said("done"));
+                let held = ScriptedReply::Dripped(Vec::new(), gate.clone(), answer.into_bytes());
+                ScriptedReply::After(vec![report], Box::new(held))
+            }
+            Some("ask") if request.params["requestState"] == "kept" => {
+                let answer = &request.params["inputResponses"]["q"];
+                ScriptedReply::Result(said(&format!("{} {}", answer["action"], answer["content"])))
+            }
+            Some("ask") => {
+                let schema = json!({"type": "object", "properties": {"ok": {"type": "boolean"}}});
+                let asks = json!({"message": "Sure?", "requestedSchema": schema});
+                ScriptedReply::Result(json!({
+                    "resultType": "input_required", "requestState": "kept",
+                    "inputRequests": {"q": {"method": "elicitation/create", "params": asks}},
+                }))
+            }
+            _ => ScriptedReply::Never,
+        })
+}
+
+/// Sends a call, and returns the connection on which it is answered.
+async fn begin_call(hub: &Hub, mount: &str, params: &Value) -> HttpConnection {
+    let mut connection = hub.connect().await;
+    let mut headers = modern_headers("tools/call");
+    headers.push(("Mcp-Name", params["name"].as_str().unwrap()));
+    let body = modern_request(1, "tools/call", params.clone()).to_string();
+    connection.send("POST", mount, &headers, body.as_bytes()).await;
+    connection
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn progress_questions_and_cancellation_pass_through_both_mounts() {
+    // Where one upstream alone is served, its questions need no name.
+    let asks = "The server `docs` asks: Sure?";
+    for (mount, prefix, asks) in [(OWN, "", "Sure?"), ("/mcp", "docs__", asks)] {
+        let (hub, gate) = (Hub::start().await, ReplyGate::new());
+        let server = talkative(&gate);
+        let listening = server.http().await;
+        let source = UpstreamSource::mcp(listening.url());
+        hub.add_with_tools("docs", source, UpstreamMode::Passthrough, &["*"]).await;
+        hub.lets_read("docs", "*").await;
+        let names = ["steps", "ask", "hang"].map(|name| format!("{prefix}{name}"));
+        let mut sorted: Vec<&str> = names.iter().map(String::as_str).collect();
+        sorted.sort_unstable();
+        let start = Instant::now();
+        while {
+            let mut now = hub.tools(None, mount).await;
+            now.sort();
+            now != sorted
+        } {
+            assert!(start.elapsed().as_secs() < 20, "{:?}", hub.tools(None, mount).await);
+        }
+        // Progress comes under the client's own token, before the answer.
+        let mut meta = modern_meta();
+        meta["progressToken"] = json!("mine");
+        let params = json!({"name": names[0], "arguments": {}, "_meta": meta});
+        let mut stream = begin_call(&hub, mount, &params).await;
+        stream.head().await.expect("a response");
+        let report = stream.event().await.expect("a report");
+        assert_eq!(report["params"]["progressToken"], "mine", "{mount}: {report}");
+        assert_eq!(report["params"]["progress"], 0.5);
+        gate.open();
+        let answer = stream.event().await.expect("the answer");
+        assert_eq!(answer["result"]["content"][0]["text"], "done", "{answer}");
+        // A question reaches the user.
+        let mut meta = modern_meta();
+        meta[CAPABILITIES] = json!({"elicitation": {}});
+        let mut params = json!({"name": names[1], "arguments": {}, "_meta": meta});
+        let asked = hub.ask(mount, "tools/call", params.clone()).await.unwrap().0;
+        let question = &asked["result"]["inputRequests"]["q"]["params"];
+        assert_eq!(question["message"], asks, "{mount}: {asked}");
+        params["requestState"] = asked["result"]["requestState"].clone();
+        params["inputResponses"] = json!({"q": {"action": "accept", "content": {"ok": true}}});
+        let done = hub.ask(mount, "tools/call", params).await.unwrap();
+        assert_eq!(text(&done), "\"accept\" {\"ok\":true}", "{mount}: {done:?}");
+        // A client that goes away cancels its call at the upstream.
+        let calls = server.count("tools/call");
+        let params = json!({"name": names[2], "arguments": {}});
+        let stream = begin_call(&hub, mount, &params).await;
+        server.wait_for("tools/call", calls + 1).await;
+        server.clear_log();
+        drop(stream);
+        server.wait_for("(disconnected)", 1).await;
+        let recorded = hub.calls(4).await;
+        assert_eq!(recorded.len(), 4, "{recorded:?}");
+        assert!(recorded[3].details.contains("cancelled"), "{:?}", recorded[3]);
+    }
 }

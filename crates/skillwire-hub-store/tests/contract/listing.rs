@@ -16,6 +16,7 @@ contract! {
     every_list_is_walked_in_pages_without_repeats,
     a_cursor_of_another_list_is_refused,
     readers_of_a_content_are_found_in_the_audit_log,
+    the_log_of_a_skill_has_its_channels_and_its_versions,
 }
 
 /// Walks a list in pages of two.
@@ -135,6 +136,40 @@ async fn a_cursor_of_another_list_is_refused(hub: Hub) {
     let refused = hub.store.served_page(&ChannelName::latest(), &foreign).await;
     assert!(matches!(refused, Err(StoreError::Cursor(_))));
     assert!("'; DROP TABLE skills".parse::<Cursor>().is_err());
+}
+
+async fn the_log_of_a_skill_has_its_channels_and_its_versions(hub: Hub) {
+    hub.namespace("acme").await;
+    let version = hub.published("acme/refunds", "one").await;
+    hub.published("acme/refunds-more", "two").await;
+    hub.published("acme/refund", "three").await;
+    let read = ReadRecord {
+        actor: "rita".into(),
+        target: version.to_string(),
+        content: content("one"),
+        files: [("SKILL.md".to_owned(), 1)].into(),
+    };
+    hub.store.record_reads(&[read], 0).await.unwrap();
+    let revoke = skillwire_hub::Transition::Revoke;
+    let note = skillwire_hub_store::TransitionNote::because("leaked key");
+    hub.store.transition(&hub.admin, &version, revoke, note).await.unwrap();
+    let log = async |target: &str, actor: Option<&str>| {
+        let mut filter = AuditFilter::default();
+        filter.target = Some(target.into());
+        filter.actor = actor.map(str::to_owned);
+        let found = hub.store.audit(&hub.admin, &filter, &PageRequest::default()).await.unwrap();
+        let shown =
+            |entry: &skillwire_hub::AuditEntry| format!("{} {}", entry.action, entry.target);
+        found.items.iter().map(shown).collect::<Vec<_>>()
+    };
+    let of_version = ["transition acme/refunds@1.0.0", "read acme/refunds@1.0.0"];
+    let published = ["move-channel acme/refunds", "publish acme/refunds@1.0.0"];
+    let all = log("acme/refunds", None).await;
+    assert_eq!(all[..2], of_version);
+    assert_eq!(all.len(), 4, "{all:?}");
+    assert!(published.iter().all(|entry| all.iter().any(|it| it == entry)), "{all:?}");
+    assert_eq!(log("acme/refunds", Some("rita")).await, of_version[1..]);
+    assert_eq!(log("acme/refunds@1.0.0", None).await.len(), 3);
 }
 
 async fn readers_of_a_content_are_found_in_the_audit_log(hub: Hub) {

@@ -6,7 +6,10 @@ use skillwire_core::Digest;
 use skillwire_hub::{
     AuditFilter, Caller, ChannelName, PageRequest, Role, Transition, VersionState,
 };
-use skillwire_hub_store::{GcOptions, HubStore, NewToken, StoreError, TransitionNote};
+use skillwire_hub_store::{
+    DatabaseLocation, GcOptions, HubStore, NewToken, StoreError, StoreOptions, TransitionNote,
+    check_backup, check_target,
+};
 
 use crate::{
     contract,
@@ -20,6 +23,7 @@ contract! {
     a_backup_that_was_changed_or_not_finished_is_refused,
     a_hub_moves_to_the_other_engine,
     a_hub_is_not_copied_into_one_that_is_in_use,
+    what_a_copy_would_have_is_said_before_anything_is_written,
     a_purged_version_leaves_a_tombstone_and_a_whole_audit_log,
     a_purged_person_leaves_a_pseudonym_and_a_whole_audit_log,
     a_changed_audit_log_is_noticed,
@@ -180,6 +184,32 @@ async fn a_hub_is_not_copied_into_one_that_is_in_use(hub: Hub) {
     used.store.close().await;
 }
 
+async fn what_a_copy_would_have_is_said_before_anything_is_written(hub: Hub) {
+    let options = hub.options.clone();
+    check_target(&options).await.unwrap();
+    fill(&hub).await;
+    assert!(matches!(check_target(&options).await, Err(StoreError::TargetNotEmpty)));
+    let denied = hub.store.size(&caller("olga")).await;
+    assert_eq!(refused(denied), "not-allowed");
+    let size = hub.store.size(&hub.admin).await.unwrap();
+    let folder = hub.folder.path().join("backup");
+    let copied = hub.store.backup(&hub.admin, &folder, |_| {}).await.unwrap();
+    assert_eq!(size, copied);
+    assert_eq!(check_backup(&folder).unwrap(), copied);
+    assert!(matches!(check_backup(hub.folder.path()), Err(StoreError::BadBackup { .. })));
+    let nowhere = DatabaseLocation::Sqlite(hub.folder.path().join("nowhere.db"));
+    let nowhere = StoreOptions::new(nowhere, options.blobs.clone());
+    check_target(&nowhere).await.unwrap();
+    // A mistyped path must not become a new hub.
+    let opened = HubStore::open(nowhere.clone().with_create(false)).await;
+    assert!(matches!(opened.err(), Some(StoreError::NoDatabase { .. })));
+    assert!(!hub.folder.path().join("nowhere.db").exists());
+    std::fs::write(hub.folder.path().join("nowhere.db"), "not a database, but a longer text")
+        .unwrap();
+    let error = HubStore::open(nowhere).await.err().unwrap().to_string();
+    assert!(error.contains("nowhere.db` cannot be used as a database"), "{error}");
+}
+
 async fn a_purged_version_leaves_a_tombstone_and_a_whole_audit_log(hub: Hub) {
     hub.namespace("acme").await;
     let version = hub.published("acme/refunds", "private").await;
@@ -210,9 +240,29 @@ async fn a_purged_version_leaves_a_tombstone_and_a_whole_audit_log(hub: Hub) {
 async fn a_purged_person_leaves_a_pseudonym_and_a_whole_audit_log(hub: Hub) {
     hub.namespace("acme").await;
     let version = hub.published("acme/refunds", "one").await;
-    let new = NewToken::new("hers", subject("ana"));
+    let new = NewToken::new("ana", subject("ana"));
     let (_, secret) = hub.store.create_token(&caller("ana"), new).await.unwrap();
-    let pseudonym = hub.store.purge_subject(&hub.admin, &subject("ana")).await.unwrap();
+    hub.store
+        .grant(&hub.admin, &namespace("acme"), &subject("banana"), Role::Reader)
+        .await
+        .unwrap();
+    let purge = async |store: &HubStore, name: &str| {
+        store.purge_subject(&hub.admin, &subject(name), "ana asked for it").await
+    };
+    // Asking what would be erased erases nothing.
+    let heads = hub.heads().await;
+    let asked = purge(&hub.store.rehearsal(), "ana").await.unwrap().unwrap();
+    assert_eq!(hub.heads().await, heads);
+    let erased = purge(&hub.store, "ana").await.unwrap().unwrap();
+    assert_eq!((erased.records, erased.tokens), (asked.records, 1));
+    let pseudonym = erased.pseudonym;
+    assert!(hub.heads().await.0 > heads.0 + 1, "replicas are told of the token and the roles");
+    assert_eq!(purge(&hub.store, "ana").await.unwrap(), None);
+    for name in ["*", "hub"] {
+        assert_eq!(refused(purge(&hub.store, name).await), "not-a-person");
+    }
+    let tokens = hub.store.tokens(&hub.admin, &PageRequest::default()).await.unwrap();
+    assert!(!tokens.items.iter().any(|token| token.name == "ana"), "{tokens:?}");
     assert!(pseudonym.as_str().starts_with("erased-"));
     assert_eq!(hub.store.authenticate(&secret).await.unwrap(), None);
     let record = hub.store.version(&hub.admin, &version).await.unwrap();
@@ -221,6 +271,7 @@ async fn a_purged_person_leaves_a_pseudonym_and_a_whole_audit_log(hub: Hub) {
     let audit = hub.store.audit(&hub.admin, &AuditFilter::default(), &page).await.unwrap();
     let text = format!("{audit:?}{:?}", hub.store.all_namespaces().await.unwrap());
     assert!(!text.contains("\"ana\"") && !text.contains("\\\"ana\\\""), "{text}");
+    assert!(text.contains("banana"), "{text}");
     assert!(audit.items.iter().any(|entry| entry.actor == pseudonym.as_str()));
     assert!(hub.store.verify_audit().await.unwrap().is_ok());
     let denied = hub.store.publish(&caller("ana"), upload("acme/refunds", "two")).await;

@@ -100,6 +100,7 @@ async fn upstreams_from_before_there_were_tools_and_resources_allow_none(hub: Hu
     hub.raw(
         "ALTER TABLE upstreams DROP COLUMN tools;
          ALTER TABLE upstreams DROP COLUMN resources;
+         ALTER TABLE observations DROP COLUMN facts;
          UPDATE schema_version SET version = 2, readable_from = 2",
     )
     .await;

@@ -50,7 +50,7 @@ pub(crate) fn run<F: Future<Output = ()>>(engine: Engine, test: impl FnOnce(Hub)
 impl Hub {
     pub(crate) async fn new(engine: Engine) -> Option<Self> {
         let folder = tempfile::tempdir().expect("a folder");
-        let (database, blobs) = engines::place(engine, folder.path()).await?;
+        let (database, blobs) = engines::place(engine, folder.path())?;
         let clock = Arc::new(AtomicI64::new(1_800_000_000_000));
         let ticks = Arc::clone(&clock);
         let options = StoreOptions::new(database, blobs).with_clock(Arc::new(move || {

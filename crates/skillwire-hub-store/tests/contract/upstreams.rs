@@ -4,11 +4,12 @@ use std::{collections::BTreeMap, time::Duration};
 
 use skillwire_core::{ContentId, SkillUri};
 use skillwire_hub::{
-    AuditAction, AuditFilter, Caller, HubChange, OfferState, PageRequest, Upstream, UpstreamMode,
-    UpstreamSource, Verdict,
+    AuditAction, AuditFilter, Caller, HubChange, OfferState, PageRequest, ResourcePatterns,
+    ReviewRules, ToolPatterns, Upstream, UpstreamMode, UpstreamSource, Verdict,
 };
 use skillwire_hub_store::{
-    GcOptions, HubStore, NewOffer, OfferDecision, OfferRecord, StoreOptions, UpstreamChange,
+    GcOptions, HubStore, ListedContent, NewOffer, OfferDecision, OfferRecord, StoreOptions,
+    UpstreamChange,
 };
 
 use crate::{
@@ -29,6 +30,8 @@ contract! {
     an_approval_ends,
     revoked_content_is_not_approved,
     rules_never_replace_the_decision_of_a_person,
+    new_rules_are_applied_to_content_that_waits,
+    what_is_listed_without_a_review_is_known_since_it_was_first_seen,
     replicas_are_told_which_skills_to_load_again,
     a_backup_holds_what_upstreams_offered,
 }
@@ -269,13 +272,80 @@ async fn revoked_content_is_not_approved(hub: Hub) {
 async fn rules_never_replace_the_decision_of_a_person(hub: Hub) {
     add_docs(&hub, UpstreamMode::Admit).await;
     let offered = offer(&hub, "one").await;
-    hub.store.approve_by_rules(&offered.skill, &content("one"), "text only").await.unwrap();
+    hub.store.approve_by_rules(&offered.skill, &content("one"), &["text only"]).await.unwrap();
     let decided = offers(&hub).await.remove(0);
     assert_eq!(decided.state(hub.store.now()), OfferState::Approved);
     assert_eq!(decided.decision.unwrap().by.as_str(), "hub");
     hub.store.decide_offer(&caller("rex"), offered.id, reject()).await.unwrap();
-    hub.store.approve_by_rules(&offered.skill, &content("one"), "text only").await.unwrap();
+    hub.store.approve_by_rules(&offered.skill, &content("one"), &["text only"]).await.unwrap();
     assert_eq!(offers(&hub).await[0].state(hub.store.now()), OfferState::Rejected);
+}
+
+async fn new_rules_are_applied_to_content_that_waits(hub: Hub) {
+    let text_only = || {
+        let mut rules = ReviewRules::default();
+        rules.text_only = true;
+        rules
+    };
+    add_docs(&hub, UpstreamMode::Admit).await;
+    let waits = offer(&hub, "one").await;
+    let state = async || offers(&hub).await[0].state(hub.store.now());
+    let set = async |change| {
+        hub.store.change_upstream(&hub.admin, &namespace("docs"), change).await.unwrap();
+    };
+    // Rules that ask for what no scanner or signer said approve nothing.
+    let mut findings = text_only();
+    findings.no_findings = true;
+    set(UpstreamChange { rules: Some(findings), ..Default::default() }).await;
+    assert_eq!(state().await, OfferState::Waiting);
+    set(UpstreamChange { rules: Some(text_only()), ..Default::default() }).await;
+    let decided = offers(&hub).await.remove(0);
+    assert_eq!(decided.state(hub.store.now()), OfferState::Approved);
+    let decision = decided.decision.unwrap();
+    assert_eq!(decision.by.as_str(), "hub");
+    assert_eq!(decision.reason, "rules of the upstream: text only");
+    // What a person rejected stays rejected, and what is no longer offered is not decided about.
+    hub.store.decide_offer(&caller("rex"), waits.id, reject()).await.unwrap();
+    set(UpstreamChange { rules: Some(ReviewRules::default()), ..Default::default() }).await;
+    set(UpstreamChange { rules: Some(text_only()), ..Default::default() }).await;
+    assert_eq!(state().await, OfferState::Rejected);
+    // The same through the configuration file.
+    set(UpstreamChange { rules: Some(ReviewRules::default()), ..Default::default() }).await;
+    let second = offer(&hub, "two").await;
+    let configured = docs(UpstreamMode::Admit).with_rules(text_only());
+    hub.store.configure_upstreams(&hub.admin, &[configured]).await.unwrap();
+    let decided = offers(&hub).await.into_iter().find(|offer| offer.id == second.id).unwrap();
+    assert_eq!(decided.state(hub.store.now()), OfferState::Approved);
+}
+
+async fn what_is_listed_without_a_review_is_known_since_it_was_first_seen(hub: Hub) {
+    add_docs(&hub, UpstreamMode::Passthrough).await;
+    let label = namespace("docs");
+    let look = async |listed: ListedContent, records: bool| {
+        let listed = BTreeMap::from([(uri(URI), listed)]);
+        let new = hub.store.observe_listing(&label, &listed, records).await.unwrap();
+        (new, hub.store.observations(&label).await.unwrap().remove(&uri(URI)).unwrap())
+    };
+    let one = ListedContent::new(Some(content("one")), true);
+    let (new, first) = look(one.clone(), false).await;
+    assert_eq!((new, &first.listed), (0, &one));
+    hub.wait(Duration::from_hours(48));
+    assert_eq!(look(one.clone(), false).await, (0, first.clone()));
+    // A hub that begins to record names it once, and it is no younger for that.
+    assert_eq!(look(one.clone(), true).await, (1, first.clone()));
+    assert_eq!(look(one, true).await, (0, first.clone()));
+    // Other content is new, and so is content without digests.
+    let (new, second) = look(ListedContent::new(Some(content("two")), false), true).await;
+    assert_eq!(new, 1);
+    assert!(second.since > first.since && !second.listed.has_scripts);
+    hub.wait(Duration::from_hours(1));
+    let (new, moving) = look(ListedContent::new(None, false), true).await;
+    assert_eq!((new, moving.listed.content), (0, None));
+    assert!(moving.since > second.since);
+    let mut filter = AuditFilter::default();
+    filter.action = Some(AuditAction::Offer);
+    let log = hub.store.audit(&hub.admin, &filter, &PageRequest::default()).await.unwrap();
+    assert_eq!(log.items.len(), 2);
 }
 
 async fn replicas_are_told_which_skills_to_load_again(hub: Hub) {
@@ -300,6 +370,14 @@ async fn a_backup_holds_what_upstreams_offered(hub: Hub) {
     add_docs(&hub, UpstreamMode::Pin).await;
     let offered = offer(&hub, "one").await;
     hub.store.decide_offer(&caller("rex"), offered.id, approve()).await.unwrap();
+    let tools = ToolPatterns::parse(["read_*"]).unwrap();
+    let resources = ResourcePatterns::parse(["file:///docs/**"]).unwrap();
+    let change = UpstreamChange {
+        tools: Some(tools.clone()),
+        resources: Some(resources.clone()),
+        ..UpstreamChange::default()
+    };
+    hub.store.change_upstream(&hub.admin, &namespace("docs"), change).await.unwrap();
     let backup = hub.folder.path().join("backup");
     hub.store.backup(&hub.admin, &backup, |_| {}).await.unwrap();
     let database = skillwire_hub_store::DatabaseLocation::Sqlite(hub.folder.path().join("b.db"));
@@ -308,6 +386,8 @@ async fn a_backup_holds_what_upstreams_offered(hub: Hub) {
     restored.restore(&backup, |_| {}).await.unwrap();
     let kept = restored.offers_of(&namespace("docs"), None).await.unwrap();
     assert_eq!(kept[0].content, content("one"));
+    let docs = restored.upstream(&hub.admin, &namespace("docs")).await.unwrap().upstream;
+    assert_eq!((docs.tools, docs.resources), (tools, resources));
     assert!(kept[0].decision.is_some());
     for stored in &kept[0].files {
         restored.read_blob(&stored.digest, stored.size).await.unwrap();

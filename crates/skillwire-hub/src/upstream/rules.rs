@@ -23,9 +23,12 @@ pub struct ContentFacts {
     pub signers: BTreeSet<String>,
     /// Codes of findings, the worst first.
     pub findings: Vec<String>,
-    /// How bad the worst finding is, in the scanner's words.
+    /// How bad the worst finding is, in the scanner's words; `None` if no scanner looked at it.
     pub worst: Option<String>,
 }
+
+/// The finding of a content whose facts are too many to be kept.
+const TOO_MANY_FACTS: &str = "too-many-facts";
 
 /// What stands before a tool that a skill names in `allowed-tools`, among its requests.
 const TOOL_REQUEST: &str = "allowed-tools: ";
@@ -41,9 +44,19 @@ impl ContentFacts {
         self.requests.iter().filter_map(|request| request.strip_prefix(TOOL_REQUEST))
     }
 
-    /// Facts that say nothing but one finding.
-    pub fn with_finding(code: impl Into<String>) -> Self {
-        Self { findings: vec![code.into()], ..Self::default() }
+    /// What is kept of a content with too many facts. No rule approves it.
+    pub fn too_many() -> Self {
+        Self { findings: vec![TOO_MANY_FACTS.to_owned()], ..Self::default() }
+    }
+
+    /// Whether facts were left out.
+    fn is_cut(&self) -> bool {
+        self.findings.iter().any(|code| code == TOO_MANY_FACTS)
+    }
+
+    /// How bad the worst finding is: `none`, a word of the scanner, or `unknown` if no scanner looked.
+    pub fn worst_finding(&self) -> &str {
+        self.worst.as_deref().unwrap_or("unknown")
     }
 }
 
@@ -63,7 +76,7 @@ pub struct ReviewRules {
     pub no_new_links: bool,
     /// It has no script, installs no package and requests nothing that the content approved before does not.
     pub no_new_scripts: bool,
-    /// The scanner found nothing.
+    /// The scanner looked and found nothing.
     pub no_findings: bool,
 }
 
@@ -84,6 +97,11 @@ pub enum RuleOutcome {
 }
 
 impl ReviewRules {
+    /// Whether no condition is switched on.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Decides about a content, given what the content approved before shows, if there is one.
     ///
     /// Conditions that compare need something to compare with: the first content of a skill waits for a
@@ -95,12 +113,14 @@ impl ReviewRules {
         let same_signer = before.is_some_and(|before| !before.signers.is_disjoint(&new.signers));
         let no_new_scripts =
             within(|it| &it.scripts) && within(|it| &it.packages) && within(|it| &it.requests);
+        let is_clean = new.worst.is_some() && new.findings.is_empty();
+        let finding = if new.worst.is_none() { "not scanned" } else { "a finding" };
         let conditions = [
             (self.same_signer, same_signer, "same signer", "no signer of the approved content"),
             (self.text_only, new.binaries.is_empty(), "text only", "a file is not text"),
             (self.no_new_links, within(|it| &it.links), "no new link", "a new link"),
             (self.no_new_scripts, no_new_scripts, "no new script", "a new script or request"),
-            (self.no_findings, new.findings.is_empty(), "no finding", "a finding"),
+            (self.no_findings, is_clean, "no finding", finding),
         ];
         let asked = conditions.iter().filter(|(asked, ..)| *asked);
         let failed: Vec<_> =
@@ -108,6 +128,8 @@ impl ReviewRules {
         let held: Vec<_> = asked.map(|(_, _, held, _)| *held).collect();
         if held.is_empty() {
             RuleOutcome::Wait { because: vec!["no rule"] }
+        } else if new.is_cut() {
+            RuleOutcome::Wait { because: vec!["too many facts to keep"] }
         } else if failed.is_empty() {
             RuleOutcome::Approve { because: held }
         } else {
@@ -129,6 +151,7 @@ mod tests {
             links: set(&["https://docs.example"]),
             scripts: set(&["scripts/run.py"]),
             signers: set(&["key:a"]),
+            worst: Some("none".into()),
             ..ContentFacts::default()
         }
     }
@@ -161,6 +184,7 @@ mod tests {
             ContentFacts { packages: set(&["npm:left-pad"]), ..facts() },
             ContentFacts { requests: set(&["Bash"]), ..facts() },
             ContentFacts { findings: vec!["SW-1".into()], ..facts() },
+            ContentFacts { worst: None, ..facts() },
         ] {
             assert!(!approved(&changed), "{changed:?}");
         }
@@ -174,5 +198,17 @@ mod tests {
         assert!(matches!(text_only.decide(&facts(), None), RuleOutcome::Approve { .. }));
         let links = ReviewRules { no_new_links: true, ..ReviewRules::default() };
         assert!(matches!(links.decide(&ContentFacts::default(), None), RuleOutcome::Wait { .. }));
+    }
+
+    #[test]
+    fn no_rule_approves_what_no_scanner_saw_or_of_which_facts_were_left_out() {
+        let rules = ReviewRules { no_findings: true, ..ReviewRules::default() };
+        let unscanned = ContentFacts { worst: None, ..facts() };
+        assert_eq!(unscanned.worst_finding(), "unknown");
+        let because = vec!["not scanned"];
+        assert_eq!(rules.decide(&unscanned, None), RuleOutcome::Wait { because });
+        let text_only = ReviewRules { text_only: true, ..ReviewRules::default() };
+        let outcome = text_only.decide(&ContentFacts::too_many(), None);
+        assert!(matches!(outcome, RuleOutcome::Wait { .. }), "{outcome:?}");
     }
 }

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueHint};
 
 use super::{
     HubAuditArgs, HubBackupArgs, HubGcArgs, HubInitArgs, HubKeyCommand, HubMigrateArgs,
     HubNamespaceCommand, HubPolicyCommand, HubPurgeArgs, HubRestoreArgs, HubReviewArgs,
     HubServeArgs, HubUpstreamCommand,
 };
+use crate::completion::paths_or_labels;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HubCommand {
@@ -71,14 +72,27 @@ pub(crate) enum HubCommand {
     Backup(HubBackupArgs),
     /// Make a hub from a backup, in a folder without one.
     Restore(HubRestoreArgs),
-    /// Erase the bytes of a version for good, for legal reasons.
+    /// Erase the bytes of a version, or the name of a person, for legal reasons.
     ///
-    /// The version stays as a tombstone, and the name of its publisher becomes a pseudonym in the log.
+    /// A version stays as a number without files, revoked; the name of its publisher stays, too. With `--subject`, a
+    /// pseudonym takes the place of a person's name in versions, channels, roles, tokens and the log; the tokens are
+    /// revoked. Reasons and files that name the person stay as they are.
     Purge(HubPurgeArgs),
-    /// Copy a hub to another database or object store.
+    /// Copy a hub to another database or object store. Stop the hub first.
+    ///
+    /// A hub that still runs is copied, too, but what it takes after the copy is not in the new place.
     Migrate(HubMigrateArgs),
     /// Publish every skill of a folder, a git repository, an MCP server or a web origin.
     Import(HubImportArgs),
+    /// Only says which command publishes.
+    #[command(hide = true, disable_help_flag = true)]
+    Publish(HubPublishArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubPublishArgs {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) rest: Vec<std::ffi::OsString>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -95,7 +109,7 @@ pub(crate) enum HubTokenCommand {
 #[derive(Debug, Args)]
 pub(crate) struct HubTarget {
     /// The hub: its URL, or its folder on this machine [default: the one you logged in to].
-    #[arg(long, value_name = "URL|DIR")]
+    #[arg(long, value_name = "URL|DIR", value_hint = ValueHint::DirPath)]
     pub(crate) hub: Option<String>,
     /// Print the result as JSON.
     #[arg(long)]
@@ -189,11 +203,19 @@ pub(crate) struct HubTokenNewArgs {
     /// Limit the token to a namespace; may be repeated.
     #[arg(long, value_name = "NS")]
     pub(crate) namespace: Vec<String>,
-    /// The days after which the token is refused.
-    #[arg(long)]
+    /// The days after which the token is refused, at least 1.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) days: Option<u32>,
+    /// Say what would happen, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) target: HubTarget,
+}
+
+/// Reads the number of a token or a workflow.
+pub(super) fn record_number(text: &str) -> Result<u64, &'static str> {
+    text.parse().map_err(|_| "it is not a number as the list of them shows")
 }
 
 #[derive(Debug, Args)]
@@ -204,8 +226,12 @@ pub(crate) struct HubTokenListArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct HubTokenRevokeArgs {
-    /// The number of the token, as lists show it.
+    /// The number of the token, as `hub token list` shows it.
+    #[arg(value_parser = record_number)]
     pub(crate) id: u64,
+    /// Say what would happen, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) target: HubTarget,
 }
@@ -213,6 +239,7 @@ pub(crate) struct HubTokenRevokeArgs {
 #[derive(Debug, Args)]
 pub(crate) struct HubImportArgs {
     /// A folder, the URL of a git repository, a configured server's label, or a web origin.
+    #[arg(add = paths_or_labels())]
     pub(crate) from: String,
     /// The namespace to publish into.
     #[arg(long, value_name = "NS")]
@@ -236,7 +263,7 @@ pub(crate) struct HubImportArgs {
 #[derive(Debug, Args)]
 pub(crate) struct PublishArgs {
     /// The folder of the skill.
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) path: String,
     /// The namespace to publish into.
     #[arg(long, value_name = "NS")]
@@ -270,4 +297,62 @@ pub(crate) struct LoginArgs {
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, CommandFactory as _};
+
+    use crate::args::Cli;
+
+    /// Commands that change nothing; `serve` runs until it is stopped.
+    const READERS: [&str; 16] = [
+        "serve",
+        "list",
+        "versions",
+        "diff",
+        "audit",
+        "upstream list",
+        "review",
+        "review show",
+        "token list",
+        "namespace list",
+        "namespace publishers",
+        "key list",
+        "policy schema",
+        "policy check",
+        "policy test",
+        "policy explain",
+    ];
+
+    fn commands(command: &Command, before: &str, found: &mut Vec<(String, Command)>) {
+        for inner in command.get_subcommands().filter(|it| it.get_name() != "help") {
+            let name = format!("{before} {}", inner.get_name()).trim_start().to_owned();
+            let leads_on = inner.get_subcommands().any(|it| it.get_name() != "help");
+            commands(inner, &name, found);
+            if !leads_on || name == "review" {
+                found.push((name, inner.clone()));
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_of_a_hub_has_json_and_what_changes_something_a_dry_run() {
+        let mut cli = Cli::command();
+        cli.build();
+        let hub = cli.find_subcommand("hub").expect("the command `hub`");
+        let mut found = Vec::new();
+        commands(hub, "", &mut found);
+        assert!(found.len() > 40, "{}", found.len());
+        for (name, command) in found {
+            // These print nothing of their own, or only which command to use.
+            if name == "serve" || name == "publish" {
+                continue;
+            }
+            let has = |long: &str| command.get_arguments().any(|arg| arg.get_long() == Some(long));
+            assert!(has("json"), "`hub {name}` has no `--json`");
+            let reads = READERS.contains(&name.as_str());
+            assert_eq!(has("dry-run"), !reads, "`hub {name}`");
+        }
+    }
 }

@@ -35,6 +35,9 @@ pub(crate) struct HubNamespaceNewArgs {
     /// Let clients without a token read its skills.
     #[arg(long)]
     pub(crate) public: bool,
+    /// Say what would happen, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) target: HubTarget,
 }
@@ -56,6 +59,9 @@ pub(crate) struct HubNamespaceGrantArgs {
     /// Take the role away instead.
     #[arg(long)]
     pub(crate) remove: bool,
+    /// Say what would happen, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) target: HubTarget,
 }
@@ -73,6 +79,9 @@ pub(crate) struct HubNamespaceTrustArgs {
     /// Who acts when such a workflow publishes; `ci@NAMESPACE` when not given.
     #[arg(long)]
     pub(crate) subject: Option<String>,
+    /// Say what would happen, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) target: HubTarget,
 }
@@ -90,7 +99,11 @@ pub(crate) struct HubNamespaceDistrustArgs {
     /// The namespace.
     pub(crate) namespace: String,
     /// The number of the workflow, as `hub namespace publishers` shows it.
+    #[arg(value_parser = super::hub::record_number)]
     pub(crate) id: u64,
+    /// Say what would happen, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) target: HubTarget,
 }
@@ -121,6 +134,9 @@ pub(crate) struct HubNamespaceChangeArgs {
     pub(crate) namespace: String,
     #[command(flatten)]
     pub(crate) changes: HubNamespaceChanges,
+    /// Say what would happen, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) target: HubTarget,
 }

@@ -9,9 +9,9 @@ use super::{HubTarget, LogFormat};
 #[derive(Debug, Subcommand)]
 pub(crate) enum HubKeyCommand {
     /// Make the first key; from then on, the hub signs what it serves.
-    New(HubKeyArgs),
+    New(HubKeyNewArgs),
     /// Add a key; the hub signs with the old ones, too, until they are retired.
-    Rotate(HubKeyArgs),
+    Rotate(HubKeyNewArgs),
     /// Show the keys that sign, the oldest first.
     List(HubKeyArgs),
     /// Stop signing with a key.
@@ -21,7 +21,7 @@ pub(crate) enum HubKeyCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum HubPolicyCommand {
     /// Print what a policy may ask about, as a schema of Cedar.
-    Schema,
+    Schema(HubPolicySchemaArgs),
     /// Check a file of policies.
     Check(HubPolicyCheckArgs),
     /// Compare a file of policies with what the hub decides now, for every skill and known caller.
@@ -42,17 +42,45 @@ pub(crate) struct HubKeyArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct HubKeyNewArgs {
+    /// The folder of the hub.
+    pub(crate) dir: PathBuf,
+    /// Say what would happen, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct HubKeyRetireArgs {
     /// The folder of the hub.
     pub(crate) dir: PathBuf,
     /// The id of the key, or its beginning.
     pub(crate) id: String,
+    /// Say what would happen, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HubPolicySchemaArgs {
+    /// Print the result as JSON, with the schema as a text.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct HubPolicyCheckArgs {
     /// The file of policies.
     pub(crate) file: PathBuf,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -89,6 +117,9 @@ pub(crate) struct HubPolicyExplainArgs {
 pub(crate) struct HubInitArgs {
     /// The folder of the hub.
     pub(crate) dir: PathBuf,
+    /// Say what would be made, and make nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -117,7 +148,7 @@ pub(crate) struct HubAuditArgs {
     /// Only events about this content.
     #[arg(long, value_name = "sha256:HEX")]
     pub(crate) content: Option<String>,
-    /// Only events about this skill, as `NAMESPACE/NAME`.
+    /// Only events about this skill and its versions, as `NAMESPACE/NAME`, or about one, as `NAMESPACE/NAME@VERSION`.
     #[arg(long)]
     pub(crate) skill: Option<String>,
     /// Only what this subject did.
@@ -157,6 +188,9 @@ pub(crate) struct HubBackupArgs {
     pub(crate) dir: PathBuf,
     /// The folder to write the backup to; it must not exist.
     pub(crate) to: PathBuf,
+    /// Say what would be copied, and write nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -166,8 +200,11 @@ pub(crate) struct HubBackupArgs {
 pub(crate) struct HubRestoreArgs {
     /// The folder of the backup.
     pub(crate) from: PathBuf,
-    /// The folder of the new hub.
+    /// The folder of the new hub. A `hub.toml` that is there counts; without one, that of the backup is taken.
     pub(crate) dir: PathBuf,
+    /// Check the backup, say what would be restored, and write nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -176,7 +213,11 @@ pub(crate) struct HubRestoreArgs {
 #[derive(Debug, Args)]
 pub(crate) struct HubPurgeArgs {
     /// The version, as `NAMESPACE/NAME@VERSION`.
-    pub(crate) version: String,
+    #[arg(required_unless_present = "subject")]
+    pub(crate) version: Option<String>,
+    /// Erase the name of this person instead, as `hub token list` or the log shows it.
+    #[arg(long, value_name = "NAME", conflicts_with = "version")]
+    pub(crate) subject: Option<String>,
     /// Why, for everyone who reads the log.
     #[arg(long)]
     pub(crate) reason: String,
@@ -194,12 +235,15 @@ pub(crate) struct HubPurgeArgs {
 pub(crate) struct HubMigrateArgs {
     /// The folder of the hub.
     pub(crate) dir: PathBuf,
-    /// The new database, such as `postgres://hub@db/hub`.
+    /// The new database: a file, or such as `postgres://hub@db/hub`.
     #[arg(long, value_name = "URL")]
     pub(crate) to: String,
     /// The new store of bytes, such as `s3://bucket/prefix` [default: the present one].
     #[arg(long, value_name = "URL")]
     pub(crate) blobs: Option<String>,
+    /// Say what would be copied, and write nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,

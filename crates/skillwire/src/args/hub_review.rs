@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueHint};
 
 use super::HubTarget;
 
@@ -39,7 +39,7 @@ pub(crate) struct HubUpstreamSource {
     #[arg(long, value_name = "ORIGIN", conflicts_with = "command")]
     pub(crate) well_known: Option<String>,
     /// The program of an MCP server and its arguments, after `--`.
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::AnyPath)]
     pub(crate) command: Vec<String>,
     /// A header of every request, such as `Authorization: Bearer ${DOCS_TOKEN}`; may be repeated.
     ///

@@ -203,6 +203,22 @@ impl HubFile {
         Self::parse(&text, folder)
     }
 
+    /// Reads the configuration that a backup holds, for a hub in another folder; a backup that holds none gives
+    /// that of a new hub. Returns its text, too.
+    pub(crate) fn of_backup(backup: &Path, folder: &Path) -> Result<(Self, String), Failure> {
+        let path = backup.join(HUB_FILE);
+        let text = if path.exists() {
+            regular_file::read(&path, MAX_BYTES).map_err(|error| {
+                Failure::usage(format!("`{}` cannot be read.", path.display())).because(error)
+            })?
+        } else {
+            NEW_HUB.to_owned()
+        };
+        let mut file = Self::parse(&text, backup)?;
+        folder.clone_into(&mut file.folder);
+        Ok((file, text))
+    }
+
     fn parse(text: &str, folder: &Path) -> Result<Self, Failure> {
         let path = folder.join(HUB_FILE);
         let unreadable = |reason: String| {
@@ -319,6 +335,16 @@ impl HubFile {
     /// The signers whose signatures over content of upstreams are told.
     pub(crate) fn signers(&self) -> Result<HubSigners, Failure> {
         HubSigners::read(&self.folder, &self.signers)
+    }
+
+    /// The files in which signers may have their keys and roots.
+    pub(crate) fn signer_files(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        self.signers.values().flat_map(|entry| entry.files()).map(|file| self.folder.join(file))
+    }
+
+    /// The folder of the hub.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The file of the policy, if there is one.

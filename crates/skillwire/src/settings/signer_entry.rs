@@ -15,3 +15,10 @@ pub(super) struct SignerEntry {
     pub(super) identity: Option<String>,
     pub(super) issuer: Option<String>,
 }
+
+impl SignerEntry {
+    /// The files that it may name; a key that is written out names none that exists.
+    pub(super) fn files(&self) -> impl Iterator<Item = &str> {
+        [&self.key, &self.root].into_iter().flatten().map(String::as_str)
+    }
+}

@@ -20,6 +20,14 @@ use crate::{
 };
 
 pub(super) fn promote(args: &HubPromoteArgs) -> Outcome {
+    let is_number = |text: &str| skillwire_hub::parse_version(text).is_ok();
+    if is_number(&args.channel) && !is_number(&args.version) {
+        let (skill, version) = (report::printable(&args.skill), report::printable(&args.channel));
+        let channel = report::printable(&args.version);
+        return Err(Failure::usage(format!("`{channel}` is no version.")).hint(format!(
+            "The version comes before the channel: `skillwire hub promote {skill} {version} {channel}`."
+        )));
+    }
     with_hub(&args.target, async |hub| {
         let path = format!("{}/channels/{}", skill_path(&args.skill)?, segment(&args.channel)?);
         let wish = Promotion { version: args.version.clone(), dry_run: args.dry_run };
@@ -107,7 +115,8 @@ pub(super) fn show_states(changed: &Answer<StateChanged>, json: bool) -> Outcome
         }
     }
     if versions.is_empty() {
-        writeln!(out, "No version has this content; it cannot be published from now on.")?;
+        let happens = if *dry_run { "could not" } else { "cannot" };
+        writeln!(out, "No version has this content; it {happens} be published from now on.")?;
     }
     Ok(Exit::Ok)
 }

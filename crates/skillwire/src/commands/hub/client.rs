@@ -8,12 +8,16 @@ use skillwire_hub_server::{
     LocalApi,
     api::{Compared, Page, Problem},
 };
-use skillwire_hub_store::HubStore;
+use skillwire_hub_store::{HubStore, StoreError, StoreOptions};
 
 use super::login;
 use crate::{
-    args::HubTarget, commands::Outcome, exit::Exit, failure::Failure, report, session,
-    settings::hub::HubFile,
+    args::HubTarget,
+    commands::Outcome,
+    exit::Exit,
+    failure::Failure,
+    report, session,
+    settings::hub::{HUB_FILE, HubFile},
 };
 
 /// The most bytes of an answer.
@@ -204,14 +208,37 @@ impl HubClient {
     }
 }
 
-/// Opens the store of a hub.
+/// Opens the store of a hub, which must exist.
 pub(super) async fn open_store(file: &HubFile) -> Result<HubStore, Failure> {
-    HubStore::open(file.store()?).await.map_err(store_failure)
+    open_existing(file.store()?, file).await
+}
+
+/// The same with these options. A mistyped `database.url` must not become a new, empty hub.
+pub(super) async fn open_existing(
+    options: StoreOptions,
+    file: &HubFile,
+) -> Result<HubStore, Failure> {
+    HubStore::open(options.with_create(false)).await.map_err(|error| {
+        let missing = matches!(error, StoreError::NoDatabase { .. });
+        let failure = store_failure(error);
+        if !missing {
+            return failure;
+        }
+        let folder = file.folder().display();
+        failure.hint(format!(
+            "Correct `url` in `[database]` of `{folder}/{HUB_FILE}`. For a new hub, \
+             `skillwire hub init {folder}` makes it."
+        ))
+    })
 }
 
 /// Turns an error of the store into a failure.
-pub(super) fn store_failure(error: skillwire_hub_store::StoreError) -> Failure {
-    let exit = if error.is_unavailable() { Exit::Unreachable } else { Exit::Declined };
+pub(super) fn store_failure(error: StoreError) -> Failure {
+    let exit = match &error {
+        error if error.is_unavailable() => Exit::Unreachable,
+        StoreError::NoDatabase { .. } | StoreError::BadLocation { .. } => Exit::Usage,
+        _ => Exit::Declined,
+    };
     Failure::caused(exit, error)
 }
 

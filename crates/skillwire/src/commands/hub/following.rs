@@ -6,6 +6,7 @@ use skillwire_client::{HttpServer, ServerConfig, ServerUrl, StdioServer, WellKno
 use skillwire_host::{OriginAddress, Secret, ServerLabel};
 use skillwire_hub::UpstreamSource;
 use skillwire_hub_upstreams::{InvalidAddress, UpstreamOptions};
+use tokio::sync::watch;
 
 use super::{scanned::Inspection, upstream_variables::UpstreamVariables};
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
 /// Says how upstreams are followed.
 pub(super) fn options(
     variables: Arc<UpstreamVariables>,
-    signers: HubSigners,
+    signers: watch::Receiver<HubSigners>,
 ) -> Result<UpstreamOptions, Failure> {
     let reached = move |label: &ServerLabel, source: &UpstreamSource| {
         variables.require(label, source)?;

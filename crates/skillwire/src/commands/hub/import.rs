@@ -10,7 +10,7 @@ use skillwire_source::{SkillSource, scan_all};
 
 use super::{
     client::{HubClient, with_hub},
-    publish::{PackedSkill, Wish},
+    publish::{PackedSkill, PublishRequest},
 };
 use crate::{
     args::{HubImportArgs, ReadingArgs},
@@ -68,25 +68,28 @@ pub(super) fn run(args: &HubImportArgs) -> Outcome {
                 format!("`{from}` holds no skill that can be served."),
             ));
         }
-        let wish = Wish {
+        let request = PublishRequest {
             namespace: &args.namespace,
             version: None,
             source: Some(&args.from),
             revision: found.revision.as_deref(),
         };
-        if !found.skills.is_empty() && !args.yes && !args.dry_run && !args.target.json {
+        if !found.skills.is_empty() && !args.yes && !args.dry_run {
             let count = counted(found.skills.len(), "skill");
             let question = format!("Publish {count} into `{}` of {}?", args.namespace, hub.place());
             match terminal::agrees(&question) {
                 Some(true) => {}
-                Some(false) => return Ok(Exit::Ok),
+                Some(false) => {
+                    writeln!(prose::stderr(), "Nothing was published.")?;
+                    return Ok(Exit::Ok);
+                }
                 None => {
                     return Err(Failure::usage("The import was not confirmed.")
-                        .hint("Add `--yes` to publish without being asked."));
+                        .hint("Run this command in a terminal and decide there."));
                 }
             }
         }
-        publish_all(hub, args, &found, &wish).await
+        publish_all(hub, args, &found, &request).await
     })
 }
 
@@ -95,7 +98,7 @@ async fn publish_all(
     hub: &HubClient,
     args: &HubImportArgs,
     found: &FoundSkills,
-    wish: &Wish<'_>,
+    request: &PublishRequest<'_>,
 ) -> Outcome {
     let mut results = Vec::new();
     let mut refused = found.unusable.len();
@@ -108,7 +111,7 @@ async fn publish_all(
                 Err(Failure::new(Exit::Findings, format!("The scanner found {alarm}"))
                     .hint("Look at the skill, then add `--despite-findings` to publish it."))
             }
-            _ => skill.send(hub, wish, args.dry_run).await,
+            _ => skill.send(hub, request, args.dry_run).await,
         };
         match sent {
             Ok(answer) => {

@@ -3,8 +3,9 @@
 use std::{fs, io::Write as _, path::Path};
 
 use serde_json::json;
+use skillwire_hub_store::HubStore;
 
-use super::client::{open_store, store_failure};
+use super::client::store_failure;
 use crate::{
     args::HubInitArgs,
     commands::Outcome,
@@ -18,11 +19,27 @@ pub(super) fn run(args: &HubInitArgs) -> Outcome {
     session::run(args.json, async || {
         let path = args.dir.join(HUB_FILE);
         let exists = path.exists();
+        if args.dry_run {
+            let dir = args.dir.display();
+            if args.json {
+                let plan = json!({"hub": args.dir, "created": !exists, "dry_run": true});
+                report::json(&mut std::io::stdout().lock(), &plan)?;
+            } else if exists {
+                writeln!(
+                    prose::stdout(),
+                    "`{dir}` has a `{HUB_FILE}` already; it would stay as it is."
+                )?;
+            } else {
+                writeln!(prose::stdout(), "A hub would be made in `{dir}`.")?;
+            }
+            return Ok(Exit::Ok);
+        }
         if !exists {
             make_folder(&args.dir)?;
             fs::write(&path, NEW_HUB).map_err(|error| cannot_write(&path, error))?;
         }
-        let store = open_store(&HubFile::read(&args.dir)?).await?;
+        let options = HubFile::read(&args.dir)?.store()?;
+        let store = HubStore::open(options).await.map_err(store_failure)?;
         let made = store.create_first_token("first", operator()?).await;
         let token = match made {
             Ok((_, secret)) => Some(secret.expose()),

@@ -6,7 +6,7 @@ use serde_json::json;
 use skillwire_attest::SigningKey;
 
 use crate::{
-    args::{HubKeyArgs, HubKeyRetireArgs},
+    args::{HubKeyArgs, HubKeyNewArgs, HubKeyRetireArgs},
     commands::{Outcome, private_file},
     exit::Exit,
     failure::Failure,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Makes the first key, or with `rotate` a further one.
-pub(super) fn create(args: &HubKeyArgs, rotate: bool) -> Outcome {
+pub(super) fn create(args: &HubKeyNewArgs, rotate: bool) -> Outcome {
     let file = HubFile::read(&args.dir)?;
     let folder = file.key_folder();
     let there = key_files(&folder)?;
@@ -29,6 +29,9 @@ pub(super) fn create(args: &HubKeyArgs, rotate: bool) -> Outcome {
             "`skillwire hub key rotate {}` adds one, and signs with both.",
             args.dir.display()
         )));
+    }
+    if args.dry_run {
+        return would(args.json, format!("A key would be made in `{}`.", folder.display()));
     }
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(|error| {
@@ -70,6 +73,17 @@ pub(super) fn create(args: &HubKeyArgs, rotate: bool) -> Outcome {
             "The hub signs with the old key, too, until `skillwire hub key retire {} ID`.",
             args.dir.display()
         )?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Says what a command would do that was only tried.
+fn would(json: bool, happen: String) -> Outcome {
+    if json {
+        let plan = json!({"dry_run": true, "plan": happen});
+        report::json(&mut std::io::stdout().lock(), &plan)?;
+    } else {
+        writeln!(prose::stdout(), "{happen}")?;
     }
     Ok(Exit::Ok)
 }
@@ -126,10 +140,18 @@ pub(super) fn retire(args: &HubKeyRetireArgs) -> Outcome {
         ))
         .hint(format!("`skillwire hub key list {}` shows them.", args.dir.display())));
     };
+    if args.dry_run {
+        return would(args.json, format!("The hub would sign with {id} no longer."));
+    }
     let retired = file.with_extension("retired");
     fs::rename(file, &retired).map_err(|error| {
         Failure::usage(format!("`{}` cannot be renamed.", file.display())).because(error)
     })?;
+    if args.json {
+        let retired = json!({"id": id, "retired": true, "file": retired});
+        report::json(&mut std::io::stdout().lock(), &retired)?;
+        return Ok(Exit::Ok);
+    }
     writeln!(prose::stdout(), "The hub signs with {id} no longer.")?;
     writeln!(
         prose::stderr(),

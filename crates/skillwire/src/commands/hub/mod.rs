@@ -78,13 +78,14 @@ pub(super) fn run(command: &HubCommand) -> Outcome {
         HubCommand::Purge(args) => operate::purge(args),
         HubCommand::Migrate(args) => operate::migrate(args),
         HubCommand::Import(args) => import::run(args),
+        HubCommand::Publish(args) => publish::elsewhere(args),
     }
 }
 
 #[cfg(feature = "policy")]
 fn policy(command: &HubPolicyCommand) -> Outcome {
     match command {
-        HubPolicyCommand::Schema => policy::schema(),
+        HubPolicyCommand::Schema(args) => policy::schema(args),
         HubPolicyCommand::Check(args) => policy::check(args),
         HubPolicyCommand::Test(args) => policy::test(args),
         HubPolicyCommand::Explain(args) => policy::explain(args),

@@ -33,11 +33,15 @@ pub(super) fn create(args: &HubNamespaceNewArgs) -> Outcome {
             review: args.review,
             public: args.public,
         };
-        let made = hub.send_json::<NamespaceInfo>(Method::POST, "/namespaces", &wish).await?;
+        let path = format!("/namespaces?dry_run={}", args.dry_run);
+        let made = hub.send_json::<NamespaceInfo>(Method::POST, &path, &wish).await?;
+        let name = &made.value.name;
         if args.target.json {
             report::json(&mut std::io::stdout().lock(), &made.json)?;
+        } else if args.dry_run {
+            writeln!(prose::stdout(), "The namespace `{name}` would be made.")?;
         } else {
-            writeln!(prose::stdout(), "Made the namespace `{}`.", made.value.name)?;
+            writeln!(prose::stdout(), "Made the namespace `{name}`.")?;
         }
         Ok(Exit::Ok)
     })
@@ -75,33 +79,38 @@ fn show(namespace: &NamespaceInfo) -> Result<(), Failure> {
 
 pub(super) fn grant(args: &HubNamespaceGrantArgs) -> Outcome {
     with_hub(&args.target, async |hub| {
-        let path = format!("/namespaces/{}/grants", segment(&args.namespace)?);
+        let namespace = segment(&args.namespace)?;
+        let path = format!("/namespaces/{namespace}/grants?dry_run={}", args.dry_run);
         let grant = GrantInfo { subject: args.subject.clone(), role: args.role.clone() };
         let method = if args.remove { Method::DELETE } else { Method::PUT };
         let changed: Answer<NamespaceInfo> = hub.send_json(method, &path, &grant).await?;
-        if args.target.json {
-            report::json(&mut std::io::stdout().lock(), &changed.json)?;
-        } else {
-            show(&changed.value)?;
-        }
-        Ok(Exit::Ok)
+        show_changed(&changed, args.dry_run, args.target.json)
     })
 }
 
 pub(super) fn change(args: &HubNamespaceChangeArgs) -> Outcome {
     with_hub(&args.target, async |hub| {
-        let path = format!("/namespaces/{}", segment(&args.namespace)?);
+        let namespace = segment(&args.namespace)?;
+        let path = format!("/namespaces/{namespace}?dry_run={}", args.dry_run);
         let HubNamespaceChanges { protected, review, max_skills, max_versions, max_bytes } =
             args.changes;
         let wish = NamespaceSettings { protected, review, max_skills, max_versions, max_bytes };
         let changed: Answer<NamespaceInfo> = hub.send_json(Method::PATCH, &path, &wish).await?;
-        if args.target.json {
-            report::json(&mut std::io::stdout().lock(), &changed.json)?;
-        } else {
-            show(&changed.value)?;
-        }
-        Ok(Exit::Ok)
+        show_changed(&changed, args.dry_run, args.target.json)
     })
+}
+
+/// Shows a namespace after a change, or as the change would leave it.
+fn show_changed(changed: &Answer<NamespaceInfo>, dry_run: bool, json: bool) -> Outcome {
+    if json {
+        report::json(&mut std::io::stdout().lock(), &changed.json)?;
+        return Ok(Exit::Ok);
+    }
+    if dry_run {
+        writeln!(prose::stderr(), "Nothing was changed. The namespace would be:")?;
+    }
+    show(&changed.value)?;
+    Ok(Exit::Ok)
 }
 
 pub(super) fn publishers(args: &HubNamespacePublishersArgs) -> Outcome {
@@ -127,19 +136,16 @@ pub(super) fn publishers(args: &HubNamespacePublishersArgs) -> Outcome {
 
 pub(super) fn distrust(args: &HubNamespaceDistrustArgs) -> Outcome {
     with_hub(&args.target, async |hub| {
-        let path = format!("/namespaces/{}/publishers/{}", segment(&args.namespace)?, args.id);
+        let (namespace, id) = (segment(&args.namespace)?, args.id);
+        let path = format!("/namespaces/{namespace}/publishers/{id}?dry_run={}", args.dry_run);
         let empty: &[(http::HeaderName, http::HeaderValue)] = &[];
         hub.send::<()>(Method::DELETE, &path, empty, bytes::Bytes::new()).await?;
         if args.target.json {
-            let done = serde_json::json!({"id": args.id, "trusted": false});
+            let done = serde_json::json!({"id": id, "trusted": args.dry_run});
             report::json(&mut std::io::stdout().lock(), &done)?;
         } else {
-            writeln!(
-                prose::stdout(),
-                "`{}` no longer trusts workflow {}.",
-                args.namespace,
-                args.id
-            )?;
+            let happens = if args.dry_run { "would no longer trust" } else { "no longer trusts" };
+            writeln!(prose::stdout(), "`{}` {happens} workflow {id}.", args.namespace)?;
         }
         Ok(Exit::Ok)
     })
@@ -155,7 +161,8 @@ pub(super) fn trust(args: &HubNamespaceTrustArgs) -> Outcome {
     };
     let claims = args.claim.iter().map(claim).collect::<Result<BTreeMap<_, _>, _>>()?;
     with_hub(&args.target, async |hub| {
-        let path = format!("/namespaces/{}/publishers", segment(&args.namespace)?);
+        let namespace = segment(&args.namespace)?;
+        let path = format!("/namespaces/{namespace}/publishers?dry_run={}", args.dry_run);
         let subject = args.subject.clone().unwrap_or_else(|| format!("ci@{}", args.namespace));
         let wish = NewPublisher { issuer: args.issuer.clone(), claims, subject };
         let trusted = hub.send_json::<PublisherInfo>(Method::POST, &path, &wish).await?;
@@ -164,9 +171,10 @@ pub(super) fn trust(args: &HubNamespaceTrustArgs) -> Outcome {
         } else {
             let subject = printable(&trusted.value.subject);
             let namespace = &trusted.value.namespace;
+            let may = if args.dry_run { "could" } else { "may" };
             writeln!(
                 prose::stdout(),
-                "Such workflows may publish into `{namespace}` as `{subject}`."
+                "Such workflows {may} publish into `{namespace}` as `{subject}`."
             )?;
         }
         Ok(Exit::Ok)

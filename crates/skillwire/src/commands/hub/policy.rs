@@ -2,11 +2,12 @@
 
 use std::{io::Write as _, path::Path};
 
+use serde_json::json;
 use skillwire_hub_server::{HubAccess, PolicyComparison};
 
 use super::client::{open_store, store_failure};
 use crate::{
-    args::{HubPolicyCheckArgs, HubPolicyExplainArgs, HubPolicyTestArgs},
+    args::{HubPolicyCheckArgs, HubPolicyExplainArgs, HubPolicySchemaArgs, HubPolicyTestArgs},
     commands::Outcome,
     exit::Exit,
     failure::Failure,
@@ -19,8 +20,12 @@ use crate::{
 const MOST_SHOWN: usize = 50;
 
 /// Prints the schema of policies.
-pub(super) fn schema() -> Outcome {
+pub(super) fn schema(args: &HubPolicySchemaArgs) -> Outcome {
     let mut out = std::io::stdout().lock();
+    if args.json {
+        report::json(&mut out, &json!({"schema": skillwire_policy::SCHEMA}))?;
+        return Ok(Exit::Ok);
+    }
     out.write_all(skillwire_policy::SCHEMA.as_bytes())?;
     Ok(Exit::Ok)
 }
@@ -28,6 +33,14 @@ pub(super) fn schema() -> Outcome {
 /// Checks a policy without a hub.
 pub(super) fn check(args: &HubPolicyCheckArgs) -> Outcome {
     let policy = checked_policy(&args.file)?;
+    if args.json {
+        let warnings: Vec<_> = policy.warnings().iter().map(ToString::to_string).collect();
+        // The rule that roles are is always there.
+        let checked =
+            json!({"file": args.file, "rules": policy.rules().count() - 1, "warnings": warnings});
+        report::json(&mut std::io::stdout().lock(), &checked)?;
+        return Ok(Exit::Ok);
+    }
     for warning in policy.warnings() {
         writeln!(prose::stderr(), "{WARNING}warning{WARNING:#}: {warning}")?;
     }

@@ -17,7 +17,7 @@ use super::{
     scanned,
 };
 use crate::{
-    args::{PublishArgs, ReadingArgs},
+    args::{HubPublishArgs, PublishArgs, ReadingArgs},
     commands::{Outcome, one_skill, pack as packing},
     exit::Exit,
     failure::Failure,
@@ -38,7 +38,7 @@ pub(super) struct PackedSkill {
 
 /// What a publication asks for.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Wish<'a> {
+pub(super) struct PublishRequest<'a> {
     pub(super) namespace: &'a str,
     pub(super) version: Option<&'a str>,
     pub(super) source: Option<&'a str>,
@@ -49,15 +49,18 @@ pub(in crate::commands) fn run(args: &PublishArgs) -> Outcome {
     let skill = one_skill::read(&args.path, &ReadingArgs::default())?;
     let findings = scanned::before_publishing(args)?;
     let packed = PackedSkill::of(&skill)?;
-    let wish =
-        Wish { namespace: &args.namespace, version: args.version.as_deref(), ..Wish::default() };
+    let request = PublishRequest {
+        namespace: &args.namespace,
+        version: args.version.as_deref(),
+        ..PublishRequest::default()
+    };
     with_hub(&args.target, async |hub| {
-        let planned = with_findings(packed.send(hub, &wish, true).await?, findings.as_ref());
+        let planned = with_findings(packed.send(hub, &request, true).await?, findings.as_ref());
         // If the same bytes are there, the second request would change nothing.
         if args.dry_run || planned.value.existing {
             return show(&planned, args.target.json);
         }
-        if !args.yes && !args.target.json {
+        if !args.yes {
             show_plan(&planned.value)?;
             let question = format!(
                 "Publish {}@{} to {}?",
@@ -73,14 +76,23 @@ pub(in crate::commands) fn run(args: &PublishArgs) -> Outcome {
                 }
                 None => {
                     return Err(Failure::usage("The publication was not confirmed.")
-                        .hint("Add `--yes` to publish without being asked."));
+                        .hint("Run this command in a terminal and decide there."));
                 }
             }
         }
-        let published = packed.send(hub, &wish, false).await?;
+        let published = packed.send(hub, &request, false).await?;
         let published = with_findings(published, findings.as_ref());
         show(&published, args.target.json)
     })
+}
+
+/// Says which command publishes.
+pub(super) fn elsewhere(args: &HubPublishArgs) -> Outcome {
+    let typed = args.rest.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    let typed = report::printable(typed.trim_start());
+    let rest = if typed.is_empty() { "DIR --namespace NS".to_owned() } else { typed };
+    Err(Failure::usage("`skillwire hub` has no command `publish`.")
+        .hint(format!("A skill is published with `skillwire publish {rest}`.")))
 }
 
 /// Adds what the scanner found to the hub's answer.
@@ -119,17 +131,20 @@ impl PackedSkill {
     pub(super) async fn send(
         &self,
         hub: &HubClient,
-        wish: &Wish<'_>,
+        request: &PublishRequest<'_>,
         dry_run: bool,
     ) -> Result<Answer<Published>, Failure> {
         let mut path = format!(
             "/skills/{}/{}/versions?content={}&dry_run={dry_run}",
-            segment(wish.namespace)?,
+            segment(request.namespace)?,
             segment(&self.name)?,
             self.content
         );
-        let optional =
-            [("version", wish.version), ("source", wish.source), ("revision", wish.revision)];
+        let optional = [
+            ("version", request.version),
+            ("source", request.source),
+            ("revision", request.revision),
+        ];
         for (name, value) in optional {
             if let Some(value) = value {
                 path = format!("{path}&{name}={}", encoded(value));
@@ -147,7 +162,7 @@ impl PackedSkill {
             Exit::NotFound => failure.hint(format!(
                 "`skillwire hub namespace new {}` makes the namespace; `skillwire hub namespace list` shows \
                  those that you may read.",
-                wish.namespace
+                request.namespace
             )),
             _ => failure,
         })

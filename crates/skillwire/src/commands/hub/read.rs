@@ -94,12 +94,14 @@ pub(super) fn versions(args: &HubVersionsArgs) -> Outcome {
 
 /// Prints a version in one line, with its content in another.
 pub(super) fn show_version(out: &mut impl Write, version: &VersionInfo) -> std::io::Result<()> {
-    let VersionInfo { version: number, state, publisher, published, channels, reason, .. } =
-        version;
+    let VersionInfo {
+        version: number, state, publisher, published, channels, reason, purged, ..
+    } = version;
+    let erased = if *purged { ", its files erased" } else { "" };
     let channels =
         if channels.is_empty() { String::new() } else { format!(" [{}]", channels.join(", ")) };
     let reason = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    let line = format!("{state}{reason}  {published} by {publisher}{channels}");
+    let line = format!("{state}{erased}{reason}  {published} by {publisher}{channels}");
     writeln!(out, "{STRONG}{}{STRONG:#}  {}", printable(number), printable(&line))?;
     writeln!(out, "  {FAINT}{}{FAINT:#}", printable(&version.content))
 }
@@ -111,6 +113,9 @@ pub(super) fn diff(args: &HubDiffArgs) -> Outcome {
         let answer = hub.get::<VersionDiff>(&format!("{skill}/diff?from={from}&to={to}")).await?;
         if args.target.json {
             report::json(&mut std::io::stdout().lock(), &answer.json)?;
+        } else if answer.value.files.is_empty() {
+            let VersionDiff { from, to, .. } = &answer.value;
+            writeln!(prose::stderr(), "No file differs between versions {from} and {to}.")?;
         } else {
             show_diff(&mut anstream::stdout().lock(), &answer.value)?;
         }

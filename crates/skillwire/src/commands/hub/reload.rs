@@ -1,4 +1,4 @@
-//! Looks at a hub's configuration while it is served: issuers, roles, policies and keys.
+//! Looks at a hub's configuration while it is served: issuers, roles, policies, signers and keys.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,6 +9,7 @@ use skillwire_hub::{Caller, Upstream};
 use skillwire_hub_server::{AccessHandle, DecisionSigner, HubService};
 use skillwire_hub_store::HubStore;
 use skillwire_server::http::HttpHandler as _;
+use tokio::sync::watch;
 
 use super::{client::store_failure, upstream_variables::UpstreamVariables};
 use crate::{
@@ -22,18 +23,21 @@ use crate::{
     operating::Operating,
     report::printable,
     settings::{
+        HubSigners,
         hub::{HUB_FILE, HubFile},
         hub_access::{key_files, signing_keys},
     },
 };
 
 /// The keys of `hub.toml` that count without a restart.
-const RELOADED: &[&str] = &["access", "hosts", "limits", "log", "origins", "upstreams"];
+const RELOADED: &[&str] = &["access", "hosts", "limits", "log", "origins", "signers", "upstreams"];
 
 /// What is replaced while the hub runs.
 pub(super) struct Reloaded {
     pub(super) access: AccessHandle,
     pub(super) signer: DecisionSigner,
+    /// Whose signatures over content of upstreams are told.
+    pub(super) signers: watch::Sender<HubSigners>,
     pub(super) operating: Operating,
     pub(super) variables: Arc<UpstreamVariables>,
     dir: PathBuf,
@@ -54,6 +58,7 @@ impl Reloaded {
         let access = AccessHandle::new(file.access()?);
         let upstreams = file.upstreams()?;
         let signer = DecisionSigner::new(signing_keys(&file.key_folder())?, file.valid_for()?);
+        let signers = watch::Sender::new(file.signers()?);
         let rules = file.access_rules(&args.host);
         let operating = Operating::start(file.operating()?, rules, args.log_format)?;
         let fixed = RestartKeys::new(file.keys().clone(), RELOADED);
@@ -61,7 +66,7 @@ impl Reloaded {
         let variables = Arc::new(variables);
         configure_upstreams(&store, &upstreams).await?;
         let (dir, hosts) = (args.dir.clone(), args.host.clone());
-        Ok(Self { access, signer, operating, variables, dir, fixed, hosts, store })
+        Ok(Self { access, signer, signers, operating, variables, dir, fixed, hosts, store })
     }
 
     /// Follows the files for ever, and replaces what changed. A file that cannot be used changes nothing.
@@ -91,9 +96,15 @@ impl Reloaded {
         // Everything is read and checked before anything is replaced.
         let (access, keys) = (file.access()?, signing_keys(&file.key_folder())?);
         let (valid_for, upstreams) = (file.valid_for()?, file.upstreams()?);
+        let signers = file.signers()?;
         let operating = Operating::check(file.operating()?, file.access_rules(&self.hosts))?;
-        // This one can still be refused, by what is in the database.
-        configure_upstreams(&self.store, &upstreams).await?;
+        // Signers come first, so that content of a new upstream is looked at with them. What is in the database
+        // can still refuse the upstreams.
+        let before = self.signers.send_replace(signers);
+        if let Err(failure) = configure_upstreams(&self.store, &upstreams).await {
+            self.signers.send_replace(before);
+            return Err(failure);
+        }
         self.variables.configure(&upstreams);
         let internal = |error| Failure::caused(crate::exit::Exit::Internal, error);
         self.operating.apply(operating);
@@ -139,6 +150,7 @@ fn stamps(dir: &Path) -> FileStamps {
     // A configuration that cannot be read is reported when it is replaced.
     if let Ok(file) = HubFile::read(dir) {
         files.extend(file.policy_file());
+        files.extend(file.signer_files());
         files.extend(key_files(&file.key_folder()).unwrap_or_default());
     }
     FileStamps::of(files)

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use skillwire_core::RelPath;
 use skillwire_hub_upstreams::{ContentFinding, InspectContent};
+use tokio::sync::watch;
 
 use crate::{args::PublishArgs, failure::Failure, settings::HubSigners};
 
@@ -71,8 +72,8 @@ pub(super) fn alarm(_: &[(RelPath, Bytes)]) -> Option<String> {
 /// Looks at content of upstreams that is fetched for its review.
 #[derive(Debug)]
 pub(super) struct Inspection {
-    /// The signers that the operator trusts, by the operator's names.
-    pub(super) signers: HubSigners,
+    /// The signers that the operator trusts now, by the operator's names.
+    pub(super) signers: watch::Receiver<HubSigners>,
 }
 
 impl InspectContent for Inspection {
@@ -94,6 +95,6 @@ impl InspectContent for Inspection {
     }
 
     fn signers(&self, files: &[(RelPath, Bytes)]) -> BTreeSet<String> {
-        self.signers.of(files)
+        self.signers.borrow().of(files)
     }
 }

@@ -5,7 +5,6 @@ use std::{io::Write as _, num::NonZero, sync::Arc, time::Duration};
 #[cfg(feature = "page")]
 use skillwire_hub_server::HubService;
 use skillwire_hub_server::ServingOptions;
-use skillwire_hub_store::HubStore;
 #[cfg(feature = "page")]
 use skillwire_page::{Page, PageHosts, PageOptions};
 use skillwire_server::{
@@ -14,7 +13,7 @@ use skillwire_server::{
 };
 use tokio::net::TcpListener;
 
-use super::{client::store_failure, following, reload::Reloaded};
+use super::{client::open_existing, following, reload::Reloaded};
 #[cfg(feature = "page")]
 use crate::page::{hub::HubPage, served::ServiceWithPage};
 use crate::{
@@ -58,12 +57,15 @@ async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
     };
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
-    let store = HubStore::open(file.replica_store()?).await.map_err(store_failure)?;
+    let store = open_existing(file.replica_store()?, file).await?;
     let reloaded = Reloaded::read(file, args, store.clone()).await?;
     let options = options(file, &reloaded.operating)?
         .access(reloaded.access.clone())
         .signer(reloaded.signer.clone())
-        .upstreams(following::options(Arc::clone(&reloaded.variables), file.signers()?)?)
+        .upstreams(following::options(
+            Arc::clone(&reloaded.variables),
+            reloaded.signers.subscribe(),
+        )?)
         .url(file.url.clone());
     let started = skillwire_hub_server::start(store.clone(), file.identity(), options);
     let (service, following) = tokio::select! {

@@ -25,12 +25,18 @@ pub(super) fn create(args: &HubTokenNewArgs) -> Outcome {
             namespaces: args.namespace.clone(),
             days: args.days,
         };
-        let made = hub.send_json::<MadeToken>(Method::POST, "/tokens", &wish).await?;
+        let path = format!("/tokens?dry_run={}", args.dry_run);
+        let made = hub.send_json::<MadeToken>(Method::POST, &path, &wish).await?;
         if args.target.json {
             report::json(&mut std::io::stdout().lock(), &made.json)?;
         } else {
             let MadeToken { token, info } = &made.value;
             let subject = printable(&info.subject);
+            let Some(token) = token else {
+                let scopes = info.scopes.join(", ");
+                writeln!(prose::stdout(), "A token of `{subject}` would be made, for: {scopes}.")?;
+                return Ok(Exit::Ok);
+            };
             writeln!(prose::stderr(), "Made token {} for `{subject}`. It is shown once:", info.id)?;
             writeln!(prose::stdout(), "{token}")?;
         }
@@ -64,13 +70,14 @@ pub(super) fn list(args: &HubTokenListArgs) -> Outcome {
 
 pub(super) fn revoke(args: &HubTokenRevokeArgs) -> Outcome {
     with_hub(&args.target, async |hub| {
-        let path = format!("/tokens/{}", args.id);
+        let path = format!("/tokens/{}?dry_run={}", args.id, args.dry_run);
         let revoked = hub.send_json::<TokenInfo>(Method::DELETE, &path, &()).await?;
         if args.target.json {
             report::json(&mut std::io::stdout().lock(), &revoked.json)?;
         } else {
             let subject = printable(&revoked.value.subject);
-            writeln!(prose::stdout(), "Token {} of `{subject}` is refused from now on.", args.id)?;
+            let happens = if args.dry_run { "would be refused" } else { "is refused from now on" };
+            writeln!(prose::stdout(), "Token {} of `{subject}` {happens}.", args.id)?;
         }
         Ok(Exit::Ok)
     })

@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, io::Write as _};
 use http::Method;
 use serde_json::{Map, Value};
 use skillwire_hub::{ResourcePatterns, ToolPatterns, UpstreamSource};
-use skillwire_hub_server::api::{NewUpstream, UpstreamChanged, UpstreamInfo, UpstreamSettings};
+use skillwire_hub_server::api::{
+    NewUpstream, UpstreamChanged, UpstreamInfo, UpstreamSettings, UpstreamStatusInfo,
+};
 
 use super::{
     client::{Answer, with_hub},
@@ -19,7 +21,7 @@ use crate::{
     commands::Outcome,
     exit::Exit,
     failure::Failure,
-    output::{FAINT, STRONG, WARNING},
+    output::{FAINT, STRONG, WARNING, counted},
     prose, report,
     report::printable,
 };
@@ -95,7 +97,12 @@ fn show_change(changed: &Answer<UpstreamChanged>, json: bool, done: &str) -> Out
         (true, false) => writeln!(out, "The upstream `{label}` is {done}.")?,
     }
     for trial in rules {
-        let verb = if trial.approved { "would be approved" } else { "would wait" };
+        let verb = match (trial.approved, dry_run) {
+            (true, true) => "would be approved",
+            (false, true) => "would wait",
+            (true, false) => "is approved",
+            (false, false) => "waits",
+        };
         let (skill, because) = (printable(&trial.skill), printable(&trial.because.join(", ")));
         writeln!(out, "  {}  {skill} {verb} {FAINT}({because}){FAINT:#}", trial.review)?;
     }
@@ -124,6 +131,7 @@ pub(super) fn list(args: &HubUpstreamListArgs) -> Outcome {
                 let failure = failure.map(|text| format!(": {text}")).unwrap_or_default();
                 let line = format!("{}, {} skills{failure}", status.health, status.skills);
                 writeln!(out, "  {FAINT}{}{FAINT:#}", printable(&line))?;
+                print_unfetched(&mut out, status)?;
             }
             if !upstream.tools.is_empty() {
                 let tools = upstream.tools.iter().collect::<Vec<_>>().join(", ");
@@ -139,6 +147,24 @@ pub(super) fn list(args: &HubUpstreamListArgs) -> Outcome {
         }
         Ok(Exit::Ok)
     })
+}
+
+/// Says which skills a reviewer waits for in vain.
+fn print_unfetched(
+    out: &mut impl std::io::Write,
+    status: &UpstreamStatusInfo,
+) -> std::io::Result<()> {
+    if status.unfetched == 0 {
+        return Ok(());
+    }
+    let count = usize::try_from(status.unfetched).unwrap_or(usize::MAX);
+    let skills = counted(count, "skill");
+    writeln!(out, "  {WARNING}{skills} could not be fetched for review{WARNING:#}")?;
+    for unfetched in &status.unfetched_skills {
+        let (skill, reason) = (printable(&unfetched.skill), printable(&unfetched.reason));
+        writeln!(out, "    {skill}: {reason}")?;
+    }
+    Ok(())
 }
 
 fn source(args: &HubUpstreamSource) -> Result<Option<UpstreamSource>, Failure> {

@@ -215,6 +215,7 @@ async fn the_hub_signs_what_it_serves_and_a_host_that_trusts_its_key_does_not_as
     }
     assert_eq!(row["decision"]["state"], "decided", "{row}");
     assert_eq!(row["decision"]["provenance"]["version"], "1.0.0");
+    user.run_ok(&["load", "hub:skill://acme/refunds/SKILL.md"]).await;
     user.run_ok(&["load", "hub:refunds"]).await;
     // A new version has a decision of its own, and the old key signs until it is retired.
     let rotated = hub.run(&["hub", "key", "rotate", "hub", "--json"]).await.assert_exit(0).json();

@@ -117,24 +117,89 @@ async fn what_a_caller_may_not_do_is_refused_and_what_it_may_not_know_is_not_the
     assert_eq!(problem(&hub.api("PATCH", "/skills", b"").await), (400, "method".into()));
 }
 
+/// The lists that the description of the API names, with the variable parts filled in.
+async fn lists(hub: &TestHub, content: &str) -> Vec<String> {
+    let document = hub.api("GET", "/openapi.json", b"").await;
+    let document: Value = serde_json::from_slice(&document.body).unwrap();
+    let is_list = |item: &Value| {
+        let ok = "/get/responses/200/content/application~1json/schema/$ref";
+        let schema = item.pointer(ok).and_then(Value::as_str).unwrap_or_default();
+        schema.starts_with("#/components/schemas/Page_")
+    };
+    let paths = document["paths"].as_object().unwrap().iter();
+    paths
+        .filter(|(_, item)| is_list(item))
+        .map(|(path, _)| {
+            path.trim_start_matches("/api/v1")
+                .replace("{namespace}/{name}", "acme/refunds")
+                .replace("{namespace}", "acme")
+                .replace("{content}", content)
+        })
+        .collect()
+}
+
+async fn page(hub: &TestHub, path: &str) -> Value {
+    let reply = hub.api("GET", path, b"").await;
+    assert_eq!(reply.status, 200, "{path}: {}", reply.text());
+    serde_json::from_slice(&reply.body).unwrap()
+}
+
 #[tokio::test]
-async fn lists_have_pages_and_their_cursors_lead_to_the_next() {
+async fn every_list_of_the_api_is_walked_in_pages() {
     let hub = TestHub::start().await;
-    for name in ["aa", "bb", "cc"] {
-        hub.folder.skill(name);
-        hub.publish(name).await;
+    for name in ["beta", "careful"] {
+        hub.run(&["hub", "namespace", "new", name]).await.assert_exit(0);
     }
-    let mut found = Vec::new();
-    let mut path = "/skills?limit=2".to_owned();
-    for _ in 0..2 {
-        let page: Value = serde_json::from_slice(&hub.api("GET", &path, b"").await.body).unwrap();
-        found.extend(page["items"].as_array().unwrap().iter().map(|it| it["skill"].to_string()));
-        let Some(next) = page["next"].as_str() else { break };
-        path = format!("/skills?limit=2&cursor={next}");
+    hub.run(&["hub", "namespace", "change", "careful", "--review", "true"]).await.assert_exit(0);
+    hub.run(&["hub", "key", "new", "hub"]).await.assert_exit(0);
+    hub.run(&["hub", "key", "rotate", "hub"]).await.assert_exit(0);
+    let pia = hub.new_token("pia", &[]).await;
+    hub.run(&["hub", "namespace", "grant", "careful", "pia", "publisher"]).await.assert_exit(0);
+    hub.folder.skill("refunds").skill("greeting").file("pia", &pia);
+    let content = hub.publish("refunds").await["version"]["content"].as_str().unwrap().to_owned();
+    let beta = ["publish", "refunds", "--namespace", "beta", "--yes"];
+    hub.run(&beta).await.assert_exit(0);
+    hub.folder.file("refunds/a", "more");
+    hub.publish("refunds").await;
+    for name in ["refunds", "greeting"] {
+        let archive = archive(&hub, name).await;
+        let path = format!("/skills/careful/{name}/versions");
+        assert_eq!(hub.api_as(&pia, "POST", &path, &archive).await.status, 201);
     }
-    assert_eq!(found, ["\"acme/aa\"", "\"acme/bb\"", "\"acme/cc\""]);
-    let reply = hub.api("GET", "/skills?cursor=tokens.1", b"").await;
-    assert_eq!(problem(&reply).0, 400);
+    for repository in ["repository=acme/a", "repository=acme/b"] {
+        let trust = ["hub", "namespace", "trust", "acme", "--issuer", "https://ci.example.com"];
+        hub.run(&[&trust[..], &["--claim", repository]].concat()).await.assert_exit(0);
+    }
+    for label in ["docs", "guides"] {
+        let add = ["hub", "upstream", "add", label, "https://docs.example/mcp", "--mode", "pin"];
+        hub.run(&add).await.assert_exit(0);
+    }
+    // The hub reads its keys again after a moment.
+    for _ in 0..100 {
+        if page(&hub, "/keys").await["items"].as_array().unwrap().len() == 2 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    let lists = lists(&hub, &content).await;
+    assert!(lists.len() >= 11, "{lists:?}");
+    for list in lists {
+        let all = page(&hub, &format!("{list}?limit=1000")).await;
+        let all = all["items"].as_array().unwrap().clone();
+        assert!(all.len() >= 2, "{list} has {} elements", all.len());
+        let (mut found, mut cursor) = (Vec::new(), String::new());
+        for _ in 0..all.len() {
+            let page = page(&hub, &format!("{list}?limit=1{cursor}")).await;
+            let items = page["items"].as_array().unwrap();
+            assert_eq!(items.len(), 1, "{list}");
+            found.extend(items.iter().cloned());
+            let Some(next) = page["next"].as_str() else { break };
+            cursor = format!("&cursor={next}");
+        }
+        assert_eq!(found, all, "{list}");
+        let foreign = hub.api("GET", &format!("{list}?cursor=lunch.1"), b"").await;
+        assert_eq!(problem(&foreign).0, 400, "{list}");
+    }
 }
 
 #[tokio::test]

@@ -67,6 +67,37 @@ async fn who_read_a_content_between_two_moments_is_in_the_log() {
 }
 
 #[tokio::test]
+async fn the_log_of_a_skill_has_what_happened_to_its_versions() {
+    let hub = TestHub::start().await;
+    hub.folder.skill("refunds").skill("refunds-more");
+    hub.publish("refunds").await;
+    hub.publish("refunds-more").await;
+    hub.read("/mcp", &hub.token, "skill://acme/refunds/SKILL.md").await;
+    let revoke = ["hub", "revoke", "acme/refunds@1.0.0", "--reason", "leaked key"];
+    hub.run(&revoke).await.assert_exit(0);
+    let TestHub { folder, server, .. } = hub;
+    stop(server).await;
+    let actions = async |skill: &str| {
+        let audit = ["hub", "audit", "--hub", "hub", "--skill", skill, "--json"];
+        let events = crate::support::run(&folder, &audit).await.assert_exit(0).json();
+        let mut actions: Vec<String> = events
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|event| format!("{} {}", event["action"], event["target"]).replace('"', ""))
+            .collect();
+        actions.sort();
+        actions
+    };
+    let of_version = ["publish", "read", "transition"].map(|it| format!("{it} acme/refunds@1.0.0"));
+    assert_eq!(actions("acme/refunds@1.0.0").await, of_version);
+    let of_skill = [&["move-channel acme/refunds".to_owned()], &of_version[..]].concat();
+    assert_eq!(actions("acme/refunds").await, of_skill);
+    let lunch = ["hub", "audit", "--hub", "hub", "--action", "lunch"];
+    crate::support::run(&folder, &lunch).await.assert_refused(2, "`publish`, `transition`");
+}
+
+#[tokio::test]
 async fn a_hub_that_stops_writes_the_reads_that_waited() {
     let hub = TestHub::start().await;
     hub.folder.skill("refunds");

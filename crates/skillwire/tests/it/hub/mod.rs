@@ -5,6 +5,7 @@ mod api;
 mod auditing;
 mod limits;
 mod operating;
+mod origins;
 mod publishing;
 mod reviewing;
 mod serving;
@@ -13,15 +14,49 @@ mod workflows;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use skillwire_testkit::{HttpConnection, HttpReply, SkillFolder};
+use skillwire_hub_store::{BlobLocation, DatabaseLocation, S3Location, StoreOptions};
+use skillwire_testkit::{HttpConnection, HttpReply, HubPlace, SkillFolder};
 
 use crate::support::{CommandResult, HttpServer, command, run};
+
+/// The variable that has every hub of this process on PostgreSQL and an S3 server.
+const ON_SERVERS: &str = "SKILLWIRE_TEST_HUB_ON_SERVERS";
+
+#[expect(clippy::disallowed_methods, reason = "how the tests are told that they run again")]
+fn on_servers() -> bool {
+    std::env::var_os(ON_SERVERS).is_some()
+}
+
+/// Runs the tests of this module again in a process of their own, with every hub on PostgreSQL and an S3 server.
+#[test]
+fn every_test_of_a_hub_holds_on_postgres_and_an_s3_server() {
+    if on_servers() || !HubPlace::are_there() {
+        return;
+    }
+    let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+    let ran = again.args(["hub::", "--test-threads", "2"]).env(ON_SERVERS, "1").output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{said}");
+    assert!(said.matches(" ... ok").count() > 40, "{said}");
+}
 
 /// A hub in a folder, and the process that serves it.
 pub(super) struct TestHub {
     pub(super) folder: SkillFolder,
     pub(super) server: HttpServer,
     pub(super) token: String,
+    /// Where it keeps everything, unless that is its folder.
+    pub(super) place: Option<HubPlace>,
+}
+
+/// A configuration that keeps everything in a place in place of the folder of the hub.
+pub(super) fn moved(text: &str, place: &HubPlace) -> String {
+    let database = format!("url = {:?}", place.database);
+    let blobs = format!(
+        "url = \"s3://{}/skills\"\nendpoint = {:?}\naccess-key = {:?}\nsecret-key = {:?}",
+        place.bucket, place.endpoint, place.access_key, place.secret_key
+    );
+    text.replace("url = \"hub.db\"", &database).replace("url = \"blobs\"", &blobs)
 }
 
 impl TestHub {
@@ -34,15 +69,24 @@ impl TestHub {
     pub(super) async fn configured(change: impl FnOnce(String) -> String) -> Self {
         let folder = SkillFolder::new();
         folder.directory(".git");
-        let made = run(&folder, &["hub", "init", "hub", "--json"]).await.assert_exit(0).json();
+        let init = ["hub", "init", "hub", "--json"];
+        let mut made = run(&folder, &init).await.assert_exit(0).json();
         let file = folder.join("hub/hub.toml");
-        let text = change(std::fs::read_to_string(&file).unwrap());
+        let mut text = change(std::fs::read_to_string(&file).unwrap());
+        let place = on_servers().then(|| HubPlace::new().expect("the engines are there"));
+        if let Some(place) = &place {
+            text = moved(&text, place);
+        }
         std::fs::write(&file, text).unwrap();
+        if place.is_some() {
+            std::fs::remove_file(folder.join("hub/hub.db")).unwrap();
+            made = run(&folder, &init).await.assert_exit(0).json();
+        }
         let token = made["token"].as_str().unwrap().to_owned();
         folder.file("token", &token);
         run(&folder, &["hub", "namespace", "new", "acme", "--hub", "hub"]).await.assert_exit(0);
         let server = Self::serve(&folder).await;
-        let hub = Self { folder, server, token };
+        let hub = Self { folder, server, token, place };
         let url = hub.url();
         hub.run(&["login", &url, "--token-file", "token"]).await.assert_exit(0);
         hub
@@ -122,8 +166,9 @@ impl TestHub {
         if !token.is_empty() {
             headers.push(("Authorization", &bearer));
         }
-        if let Some(uri) = params.get("uri").and_then(Value::as_str) {
-            headers.push(("Mcp-Name", uri));
+        let name = params.get("uri").or_else(|| params.get("name"));
+        if let Some(name) = name.and_then(Value::as_str) {
+            headers.push(("Mcp-Name", name));
         }
         let body = skillwire_testkit::modern_request(1, method, params.clone()).to_string();
         let mut connection = HttpConnection::open(self.server.address).await;
@@ -133,6 +178,38 @@ impl TestHub {
 
     /// The folder of the stored bytes.
     pub(super) fn blobs(&self) -> PathBuf {
-        self.folder.join("hub/blobs")
+        match &self.place {
+            Some(place) => place.bucket_folder.join("skills"),
+            None => self.folder.join("hub/blobs"),
+        }
+    }
+
+    /// Lets another hub in a folder keep everything in a place of its own.
+    pub(super) fn give_place(&self, folder: &str) {
+        if self.place.is_some() {
+            let text = std::fs::read_to_string(self.folder.join("hub/hub.toml")).unwrap();
+            let old = self.place.as_ref().unwrap();
+            let new = HubPlace::new().expect("the engines are there");
+            let text = text.replace(&old.database, &new.database).replace(&old.bucket, &new.bucket);
+            self.folder.file(&format!("{folder}/hub.toml"), text);
+        }
+    }
+
+    /// The store that it keeps everything in.
+    pub(super) fn store(&self) -> StoreOptions {
+        let (database, blobs) = match &self.place {
+            Some(place) => {
+                let s3 = S3Location::new(&place.bucket)
+                    .with_endpoint(&place.endpoint)
+                    .with_prefix("skills")
+                    .with_keys(place.access_key, place.secret_key);
+                (DatabaseLocation::Postgres(place.database.clone()), BlobLocation::S3(s3))
+            }
+            None => (
+                DatabaseLocation::Sqlite(self.folder.join("hub/hub.db")),
+                BlobLocation::Folder(self.folder.join("hub/blobs")),
+            ),
+        };
+        StoreOptions::new(database, blobs)
     }
 }

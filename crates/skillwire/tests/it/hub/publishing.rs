@@ -47,10 +47,21 @@ async fn a_dry_run_shows_the_difference_and_publishes_nothing() {
     assert!(planned.stderr.contains("-one\n+two\n"), "{planned:?}");
     let versions = hub.run(&["hub", "versions", "acme/refunds", "--json"]).await.json();
     assert_eq!(versions.as_array().unwrap().len(), 1);
-    // Without a terminal, the question has no answer, and nothing is published either.
-    let unasked = hub.run(&["publish", "refunds", "--namespace", "acme"]).await;
-    assert_eq!(unasked.code, Some(2), "{unasked:?}");
-    assert!(unasked.stderr.contains("--yes"), "{unasked:?}");
+}
+
+#[tokio::test]
+async fn without_a_terminal_nothing_is_published_unless_the_command_says_yes() {
+    let hub = TestHub::start().await;
+    hub.folder.skill("vendor/refunds");
+    let publish = ["publish", "vendor/refunds", "--namespace", "acme"];
+    let import = ["hub", "import", "vendor", "--namespace", "acme"];
+    for arguments in [&publish[..], &import] {
+        for more in [&[][..], &["--json"]] {
+            hub.run(&[arguments, more].concat()).await.assert_refused(2, "was not confirmed");
+        }
+    }
+    let listed = hub.run(&["hub", "list", "--json"]).await.json();
+    assert_eq!(listed.as_array().unwrap().len(), 0, "{listed}");
 }
 
 #[tokio::test]

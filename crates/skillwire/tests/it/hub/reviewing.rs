@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 use skillwire_core::{RelPath, SkillUri};
-use skillwire_hub_store::{
-    BlobLocation, DatabaseLocation, HubStore, NewOffer, StoreOptions, UploadedFile,
-};
+use skillwire_hub_store::{HubStore, NewOffer, UploadedFile};
 
 use super::{TestHub, limits::numbers};
 
@@ -13,9 +11,7 @@ const ADD: [&str; 7] =
 
 /// Lets the upstream `docs` offer a content, as following it would.
 async fn offer(hub: &TestHub, description: &str) {
-    let database = DatabaseLocation::Sqlite(hub.folder.join("hub/hub.db"));
-    let blobs = BlobLocation::Folder(hub.blobs());
-    let store = HubStore::open(StoreOptions::new(database, blobs)).await.unwrap();
+    let store = HubStore::open(hub.store()).await.unwrap();
     let text = format!("---\nname: pdf\ndescription: {description}\n---\nRead it.\n");
     let file = UploadedFile { path: RelPath::skill_file(), bytes: text.into(), claimed: None };
     let uri = SkillUri::parse("skill://guides/pdf/SKILL.md").unwrap();
@@ -113,6 +109,88 @@ async fn an_upstream_that_names_a_variable_of_the_hub_is_not_followed_gw_19() {
     assert!(refused.contains("the variable `PATH` is not for upstreams"), "{refused}");
     let named = failure("HOME").await;
     assert!(!named.contains("not for upstreams"), "{named}");
+}
+
+/// Waits until the only content that waits is another one than before, and returns its review.
+async fn next_review(hub: &TestHub, before: &Value) -> Value {
+    let start = std::time::Instant::now();
+    loop {
+        let now = waiting(hub).await;
+        if now[0]["content"].is_string() && now[0]["content"] != *before {
+            return now[0].clone();
+        }
+        assert!(start.elapsed().as_secs() < 20, "nothing new waits: {now}");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}
+
+#[cfg(feature = "sign")]
+#[tokio::test]
+async fn signers_count_without_a_restart_and_content_of_another_key_waits_while_hosts_go_on() {
+    let hub = TestHub::start().await;
+    for key in ["team.pem", "stranger.pem"] {
+        hub.run(&["key", "new", "--out", key]).await.assert_exit(0);
+    }
+    let made = hub.run(&["hub", "key", "new", "hub", "--json"]).await.assert_exit(0).json();
+    let text = std::fs::read_to_string(hub.folder.join("hub/hub.toml")).unwrap();
+    let signed_by = |key: &str| format!("{text}\n[signers.team]\nkey = \"{key}\"\n");
+    // A signer that cannot be used changes nothing, and the file of a key is looked at as well.
+    reconfigure(&hub, &signed_by("../absent.pub"), "failed").await;
+    let before = reloads(&hub, "ok").await;
+    std::fs::copy(hub.folder.join("team.pub"), hub.folder.join("absent.pub")).unwrap();
+    let start = std::time::Instant::now();
+    while reloads(&hub, "ok").await <= before {
+        assert!(start.elapsed().as_secs() < 20, "the key was never read");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let skill = "offered/guides/pdf";
+    let write = async |words: &str, key: &str| {
+        let text = crate::support::skill_with("pdf", "") + words;
+        hub.folder.file(&format!("{skill}/SKILL.md"), text);
+        hub.run(&["sign", skill, "--key", key, "--force"]).await.assert_exit(0);
+    };
+    write("First.\n", "team.pem").await;
+    let add = ["hub", "upstream", "add", "docs", "--folder", "offered", "--mode", "pin"];
+    hub.run(&[&add[..], &["--rule", "same-signer", "--hub", "hub"]].concat()).await.assert_exit(0);
+    let first = next_review(&hub, &Value::Null).await;
+    let id = first["id"].to_string();
+    let shown = hub.run(&["hub", "review", "show", &id]).await.assert_exit(0).stdout;
+    assert!(shown.contains("team"), "{shown}");
+    hub.run(&["hub", "review", "approve", &id, "--reason", "read it"]).await.assert_exit(0);
+    // A user whose host trusts the hub is not asked.
+    let user = crate::host::user::TestUser::new();
+    let url = format!("{}/mcp/u/docs", hub.url());
+    let (token, public) =
+        (hub.folder.join("token"), hub.folder.join(made["public"].as_str().unwrap()));
+    let add = ["server", "add", "docs", &url, "--bearer-token-file", token.to_str().unwrap()];
+    user.run_ok(&[&add[..], &["--trust-key", public.to_str().unwrap()]].concat()).await;
+    let loads = async |words: &str| {
+        let start = std::time::Instant::now();
+        loop {
+            let ran = user.run(&["load", "docs:pdf"]).await;
+            if ran.stdout.contains(words) {
+                return;
+            }
+            assert!(start.elapsed().as_secs() < 30, "{words}: {} {}", ran.stdout, ran.stderr);
+        }
+    };
+    loads("First.").await;
+    // The same signer again: the rule approves it, and a folder is looked at within seconds.
+    write("Second.\n", "team.pem").await;
+    loads("Second.").await;
+    assert_eq!(waiting(&hub).await, json!([]));
+    // Another key signs other content: it waits, and hosts go on with what was approved.
+    write("Third.\n", "stranger.pem").await;
+    let third = next_review(&hub, &first["content"]).await;
+    let shown = hub.run(&["hub", "review", "show", &third["id"].to_string()]).await.assert_exit(0);
+    assert!(shown.stdout.contains("- team"), "{}", shown.stdout);
+    loads("Second.").await;
+    // A signer that is taken out of the file vouches for nothing from then on.
+    reconfigure(&hub, &text, "ok").await;
+    write("Fourth.\n", "team.pem").await;
+    let fourth = next_review(&hub, &third["content"]).await;
+    assert_ne!(fourth["content"], third["content"]);
+    loads("Second.").await;
 }
 
 #[tokio::test]

@@ -147,3 +147,36 @@ async fn a_hub_serves_again_what_it_served_before_and_a_second_replica_follows()
     assert_eq!(second.get("/readyz").await.status, 200);
     assert_eq!(second.get("/healthz").await.status, 200);
 }
+
+#[cfg(feature = "search")]
+#[tokio::test]
+async fn a_caller_finds_by_search_what_it_may_read_in_the_version_of_the_channel() {
+    let hub = TestHub::start().await;
+    let text =
+        |word: &str| format!("---\nname: weather\ndescription: Reads {word}.\n---\n\n# Text\n");
+    hub.folder.file("weather/SKILL.md", text("barometers")).skill("refunds");
+    hub.publish("weather").await;
+    hub.publish("refunds").await;
+    hub.run(&["hub", "promote", "acme/weather", "1.0.0", "stable"]).await.assert_exit(0);
+    hub.folder.file("weather/SKILL.md", text("thermometers"));
+    hub.publish("weather").await;
+    hub.run(&["hub", "namespace", "new", "secret"]).await.assert_exit(0);
+    let secret = ["publish", "refunds", "--namespace", "secret", "--yes"];
+    hub.run(&secret).await.assert_exit(0);
+    let ana = hub.new_token("ana", &["--scope", "read"]).await;
+    hub.run(&["hub", "namespace", "grant", "acme", "ana", "reader"]).await.assert_exit(0);
+    let found = async |mount: &str, token: &str, query: &str| {
+        let call = json!({"name": "search_skills", "arguments": {"query": query}});
+        let reply = hub.mcp(mount, token, "tools/call", call).await.message();
+        let text = reply.result()["content"][0]["text"].as_str().unwrap().to_owned();
+        let lines = text.lines().filter_map(|line| line.strip_prefix("- "));
+        lines.map(|line| line.split(": ").next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(found("/mcp", &ana, "thermometer").await, ["acme/weather"]);
+    assert_eq!(found("/mcp", &ana, "barometer").await, [""; 0]);
+    assert_eq!(found("/mcp/c/stable", &ana, "barometer").await, ["acme/weather"]);
+    assert_eq!(found("/mcp", &ana, "refunds").await, ["acme/refunds"]);
+    assert_eq!(found("/mcp", &hub.token, "refunds").await.len(), 2);
+    hub.run(&["hub", "yank", "acme/weather@1.0.1", "--reason", "old"]).await.assert_exit(0);
+    assert_eq!(found("/mcp", &ana, "thermometer").await, [""; 0]);
+}
