@@ -39,7 +39,11 @@ async fn other<P: PageProvider>(visit: &Visit<'_, P>, path: &str) -> Filled<Page
     let act = match path {
         "/act/undo" => {
             let token = params.get("token").parse().map_err(|_| PageProblem::NotFound)?;
-            PageAct::Undo(visit.session.take(token).ok_or(PageProblem::NotFound)?)
+            let Some(decision) = visit.session.take(token) else {
+                visit.session.say(Tone::Warning, t::NO_UNDO);
+                return Ok(response::see_other(Section::Review.path()));
+            };
+            PageAct::Undo(decision)
         }
         "/act/read" => PageAct::Read(key, params.some("path").map(str::to_owned)),
         "/act/refresh" => PageAct::Refresh(key),

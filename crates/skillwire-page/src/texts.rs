@@ -70,6 +70,8 @@ pub(crate) const ORIGIN: &str = "Where it came from";
 pub(crate) const REQUESTED_TOOLS: &str = "Tools it asks for";
 pub(crate) const REQUESTED_SHORT: &str = "requested";
 pub(crate) const NO_TOOLS: &str = "It asks for no tools.";
+pub(crate) const TOOLS_UNKNOWN: &str =
+    "Its `SKILL.md` was not read yet, so the tools it asks for are not known.";
 pub(crate) const GRANTED: &str = "granted";
 pub(crate) const NOT_GRANTED: &str = "not granted";
 pub(crate) const TOOLS_NOTE: &str = "Loading a skill gives it none of these.";
@@ -154,7 +156,11 @@ pub(crate) const BACK_TO_QUEUE: &str = "Back to the queue";
 pub(crate) const DECIDED_NOW: &str = "Decided just now";
 pub(crate) const UNDO: &str = "Undo";
 pub(crate) const UNDO_NOTE: &str = "You can undo these until you leave the review.";
+pub(crate) const NO_UNDO: &str = "Nothing was undone: the review was left meanwhile, perhaps in another tab. The decision stands, and you can decide again.";
 pub(crate) const KEYS: &str = "Keys";
+pub(crate) const KEYS_OFF: &str = "Switch keys off";
+pub(crate) const KEYS_ON: &str = "Switch keys on";
+pub(crate) const KEYS_ARE_OFF: &str = "Keys are off in this browser.";
 pub(crate) const UNREAD_CAUTION: &str = "You have not read all of its files.";
 pub(crate) const MOVED: &str = "Nothing was recorded: the skill is not what you were shown.";
 

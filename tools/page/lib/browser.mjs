@@ -61,6 +61,12 @@ export async function assertAccessible(page, name) {
   assert.deepEqual(told, [], `${name} has violations`);
 }
 
+/** Asserts that no table is cut off at its side. */
+export async function assertWhole(page, name) {
+  const beyond = await page.evaluate(() => [...document.querySelectorAll(".scroll:has(> table.rows)")].map((it) => it.scrollWidth - it.clientWidth));
+  assert.ok(beyond.every((it) => it <= 0), `${name} has a table that is ${beyond} pixels too wide`);
+}
+
 /** Takes a picture in both themes, and checks both. */
 export async function look(page, name, { full = false } = {}) {
   for (const theme of ["light", "dark"]) {

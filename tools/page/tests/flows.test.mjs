@@ -92,6 +92,44 @@ test("a decision can be undone until the review is left", async () => {
   assert.equal(world.state_of("refunds"), "declined");
 });
 
+test("undo after the review was left in another tab says that the decision stands", async () => {
+  await page.goto(address("refunds"));
+  await page.getByRole("button", { name: "Decline" }).click();
+  await page.getByText("Decided just now").waitFor();
+  const other = await page.context().newPage();
+  await other.goto(`${ui.origin}/`);
+  await other.close();
+  await page.getByRole("button", { name: "Undo refunds" }).click();
+  await page.getByText("Nothing was undone").waitFor();
+  assert.equal(new URL(page.url()).pathname, "/review");
+  assert.equal(world.state_of("refunds"), "declined");
+  assertQuiet(page);
+});
+
+test("keys of the review can be switched off, and stay off", async () => {
+  await page.goto(address("meeting-minutes"));
+  await page.getByText("Keys", { exact: true }).click();
+  await page.getByRole("button", { name: "Switch keys off" }).click();
+  await page.getByText("Keys are off").waitFor();
+  await page.goto(address("meeting-minutes"));
+  for (const key of ["a", "d", "o", "j", "k", "/"]) await page.keyboard.press(key);
+  assert.equal(page.url(), address("meeting-minutes"));
+  assert.equal(world.state_of("meeting-minutes"), "new");
+  await page.getByText("Keys", { exact: true }).click();
+  await page.getByRole("button", { name: "Switch keys on" }).click();
+  await page.keyboard.press("k");
+  await page.waitForURL(`${ui.origin}/review`);
+});
+
+test("a screen reader is told how many skills fit, by an element that stays", async () => {
+  await page.goto(`${ui.origin}/`);
+  await page.locator(".found").evaluate((it) => { it.dataset.same = "yes"; });
+  await page.getByRole("searchbox").fill("refu");
+  await page.getByText("1 of 124 skills").waitFor();
+  assert.equal(await page.locator(".found[data-same=yes][role=status]").innerText(), "1 of 124 skills");
+  assert.equal(await page.locator(".found").count(), 1);
+});
+
 test("allow once lets the next load through and no other", async () => {
   await page.goto(address("release-notes"));
   await page.getByRole("button", { name: "Allow once" }).click();

@@ -248,11 +248,24 @@ test("a stale tab and two tabs at once decide what was shown, or nothing", async
   await second.goto(at(`/review?id=${id("imitation")}`));
   await first.getByRole("button", { name: "Decline" }).click();
   await first.waitForLoadState();
-  // The second tab's answer is one to a question that was answered: it still names the same content.
+  // The second tab answers a question that was answered: it is told so, and nothing is recorded.
   await second.getByRole("button", { name: "Allow until it changes" }).click();
-  await second.waitForLoadState();
+  await second.getByText("was decided about meanwhile").waitFor();
   const log = world.log().filter((event) => event.uri === "skill://imitation/SKILL.md" && (event.action === "approve" || event.reason === "user_declined"));
-  assert.deepEqual(log.map((event) => event.action), ["ask", "approve"]);
+  assert.deepEqual(log.map((event) => event.action), ["ask"]);
+  assert.equal(world.state_of("imitation"), "declined");
+  // It shows now what was decided, and an answer to that counts.
+  await second.getByRole("button", { name: "Allow until it changes" }).click();
+  await waitFor(() => world.state_of("imitation") === "approved");
+  // Two answers at the same moment: one is recorded, and the other tab is told.
+  await first.goto(at(`/review?id=${id("imitation")}`));
+  await second.goto(at(`/review?id=${id("imitation")}`));
+  const before = world.log().length;
+  await Promise.all([first.getByRole("button", { name: "Decline" }).click(), second.getByRole("button", { name: "Allow once" }).click()]);
+  await Promise.all([first, second].map((tab) => tab.waitForLoadState()));
+  const told = await Promise.all([first, second].map(async (tab) => (await tab.innerText("main")).includes("was decided about meanwhile")));
+  const after = world.log().slice(before).filter((event) => event.uri === "skill://imitation/SKILL.md");
+  assert.deepEqual(told.filter(Boolean).length, 1, `${told} ${JSON.stringify(after)}`);
   await first.close();
   await second.close();
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { assertQuiet, close, launch, look } from "../lib/browser.mjs";
+import { assertQuiet, assertWhole, close, launch, look } from "../lib/browser.mjs";
 import { changed, ordinary } from "../lib/fixtures.mjs";
 import { World, skill, waitFor, write } from "../lib/programs.mjs";
 
@@ -80,6 +80,7 @@ test("upstreams show whether they answer, what they listed, and why one does not
   });
   assert.match(await row("partner").innerText(), /1 skill\b/);
   assert.match(await row("gone").innerText(), /0 skills; \S/);
+  await assertWhole(page, "upstreams");
   await look(page, "hub-upstreams-live");
   assertQuiet(page);
 });
@@ -96,6 +97,11 @@ test("what an upstream offers is approved as it was shown, and is served from th
   const page = await signedIn("rex");
   await page.goto(`${origin}/review`);
   await page.locator(".skills", { hasText: "upstream partner" }).waitFor();
+  // What was fetched was scanned, and the queue is narrowed by that.
+  assert.doesNotMatch(await page.locator(".skills").innerText(), /not scanned/);
+  await page.getByLabel("Findings").selectOption("unscanned");
+  await waitFor(async () => (await page.locator(".skills > li").count()) === 0);
+  await page.goto(`${origin}/review`);
   await look(page, "hub-offers");
   await page.getByRole("link", { name: "refunds" }).click();
   await page.getByText("Look up the order first").waitFor();

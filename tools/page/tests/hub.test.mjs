@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { assertQuiet, close, launch, look } from "../lib/browser.mjs";
+import { assertQuiet, assertWhole, close, launch, look } from "../lib/browser.mjs";
 import { changed, ordinary } from "../lib/fixtures.mjs";
 import { startIssuer } from "../lib/issuer.mjs";
 import { World, skill, waitFor, write } from "../lib/programs.mjs";
@@ -251,6 +251,7 @@ test("the other sections are for everybody who may see them", async () => {
   const page = await signedIn("root");
   for (const [name, path] of [["log", "/audit"], ["upstreams", "/servers"], ["namespaces", "/namespaces"], ["tokens", "/tokens"], ["connect", "/connect"]]) {
     assert.equal((await page.goto(origin + path)).status(), 200, path);
+    await assertWhole(page, name);
     await look(page, `hub-${name}`);
   }
   const saved = await page.request.get(`${origin}/audit/export?format=jsonl&action=publish`);

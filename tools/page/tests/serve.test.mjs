@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { close, launch, look } from "../lib/browser.mjs";
 import { ordinary } from "../lib/fixtures.mjs";
-import { World, waitFor, write } from "../lib/programs.mjs";
+import { World, skill, waitFor, write } from "../lib/programs.mjs";
 
 const world = new World();
 const served = join(world.folder, "acme");
@@ -35,6 +35,30 @@ test("visitors search, read and get a line that installs", async () => {
   for (const line of lines.slice(0, 1)) world.run(...line.split(" ").slice(1));
   assert.equal(world.state_of("refunds"), "new");
   assert.match(lines[2], /skillwire load acme:refunds/);
+});
+
+test("what was looked at says what a scan found, and the list is narrowed by it", async () => {
+  await page.goto(origin);
+  // The others were not looked at, so that nothing is said about them.
+  assert.doesNotMatch(await page.innerText("#results"), /not scanned/);
+  await page.getByRole("link", { name: "refunds" }).click();
+  await page.getByRole("link", { name: /Findings/ }).click();
+  const worst = await page.locator(".severity").first().innerText();
+  await page.goto(origin);
+  assert.match(await page.locator(".skills > li", { hasText: "refunds" }).innerText(), new RegExp(worst, "i"));
+  await page.goto(`${origin}/?finding=low`);
+  assert.equal(await page.locator(".skills > li").count(), 1);
+  await page.goto(`${origin}/skill?id=${encodeURIComponent("skill://refunds/SKILL.md")}&view=details`);
+  await page.getByText("Bash(python3 scripts/*)").first().waitFor();
+});
+
+test("visitors are told of changes, and of no lost connection while the server runs", async () => {
+  await page.goto(origin);
+  write(served, { "invoices/SKILL.md": skill("invoices", "Writes invoices. Use when a customer wants one.", "# Invoices\n") });
+  await page.getByText("Something changed since you opened this page").waitFor();
+  assert.equal(await page.getByText("lost its connection").isVisible(), false);
+  await page.getByRole("link", { name: "Show it" }).click();
+  await page.getByText("5 skills").waitFor();
 });
 
 test("visitors cannot act, and MCP goes on beside the page", async () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { assertQuiet, close, launch, look, signIn } from "../lib/browser.mjs";
+import { assertQuiet, assertWhole, close, launch, look, signIn } from "../lib/browser.mjs";
 import { changed, ordinary } from "../lib/fixtures.mjs";
 import { World, waitFor, write } from "../lib/programs.mjs";
 
@@ -62,6 +62,7 @@ const filled = { approvals: 3, context: 3, runs: 3, log: 10, servers: 2, setting
 for (const [name, path] of views) {
   test(`${name} can be used by everybody`, async () => {
     await page.goto(ui.origin + path);
+    await assertWhole(page, name);
     assert.ok((await page.locator("tbody tr").count()) >= (filled[name] ?? 0), `${name} has rows`);
     await look(page, name);
     // The browser itself reports the status of this one.
@@ -146,8 +147,7 @@ test("on a narrow screen nothing is wider than the screen", async () => {
     const culprits = await phone.evaluate(() => [...document.querySelectorAll("main *")].filter((it) => it.clientWidth && it.scrollWidth > it.clientWidth && getComputedStyle(it).overflowX === "visible").map((it) => it.outerHTML.slice(0, 120)));
     assert.ok(wide <= 320, `${name} is ${wide} wide: ${culprits.slice(-3).join("\n")}`);
     // Rows of tables are cards there, which need no scrolling to the side.
-    const beyond = await phone.evaluate(() => [...document.querySelectorAll(".scroll:has(> table.rows)")].map((it) => it.scrollWidth - it.clientWidth));
-    assert.ok(beyond.every((it) => it <= 0), `${name} has rows that are too wide`);
+    await assertWhole(phone, name);
     const current = await phone.locator(".bar nav [aria-current]").boundingBox();
     assert.ok(current.x >= 0 && current.x + current.width <= 321, `${name} is in sight in the navigation`);
     await look(phone, `phone-${name}`);

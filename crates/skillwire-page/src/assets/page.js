@@ -25,6 +25,10 @@
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
         // A slow answer to an earlier question must not replace a later one.
         if (mine !== asked) return;
+        // The number stays in its place, so that a screen reader says that it changed.
+        const [found, now] = [one(".found"), page.querySelector(".found")];
+        found.textContent = now.textContent;
+        now.remove();
         results.replaceChildren(...page.body.childNodes);
         history.replaceState(null, "", address);
       } catch {
@@ -100,8 +104,38 @@
     for (const form of all("form[data-sent]")) delete form.dataset.sent;
   });
 
+  // Keys can be switched off: who speaks to a browser, or hits keys by accident, would decide by mistake.
+  const stored = () => {
+    try {
+      return localStorage.getItem("skillwire-keys") === "off";
+    } catch {
+      return false;
+    }
+  };
+  let off = stored();
+  const keys = one("button[data-keys]");
+  const tell = () => {
+    if (!keys) return;
+    const state = one("[data-keys-state]");
+    keys.textContent = off ? keys.dataset.on : keys.dataset.keys;
+    state.textContent = off ? state.dataset.keysState : "";
+  };
+  if (keys) {
+    keys.hidden = false;
+    keys.addEventListener("click", () => {
+      off = !off;
+      try {
+        localStorage.setItem("skillwire-keys", off ? "off" : "on");
+      } catch { /* It holds for this view alone. */ }
+      tell();
+    });
+    tell();
+  }
+  addEventListener("storage", () => { off = stored(); tell(); });
+
   // Keys. None works while the reader types, or with a modifier, which belongs to the browser.
   addEventListener("keydown", (event) => {
+    if (off) return;
     const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable]");
     if (typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     if (event.key === "/") {

@@ -31,8 +31,10 @@ impl Severity {
 /// What is known about a skill as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ScanResult {
-    /// No scan was made, or not of all of it.
+    /// The provider does not know, so that nothing is said.
     #[default]
+    Unknown,
+    /// No scan was made, or not of all of it.
     NotScanned,
     /// Nothing was found.
     NoFindings,

@@ -21,8 +21,8 @@ pub struct SkillView {
     pub facts: Vec<FactRow>,
     /// The author's own fields, as they were written.
     pub frontmatter: Vec<FactRow>,
-    /// The tools that it asks for, and whether each is granted.
-    pub tools: Vec<(String, bool)>,
+    /// The tools that it asks for, and whether each is granted; `None` while its `SKILL.md` was not read.
+    pub tools: Option<Vec<(String, bool)>>,
     /// What the approval allows, one sentence or line for each thing.
     pub grants: Vec<String>,
     /// Its `SKILL.md`.
@@ -31,8 +31,9 @@ pub struct SkillView {
     pub files: Option<Vec<FileRow>>,
     /// What a scan found.
     pub evidence: EvidenceView,
-    /// What is known about its signature, as sentences.
-    pub signature: Vec<(super::Tone, String)>,
+    /// What is known about its signature, as sentences: none if the reader has no rules about signers.
+    /// `None` where such rules do not exist, so that nothing is said.
+    pub signature: Option<Vec<(super::Tone, String)>>,
     /// Its other versions, newest first.
     pub versions: Vec<VersionRow>,
     /// Whether there is a difference to look at.
@@ -56,12 +57,12 @@ impl SkillView {
             state,
             facts: Vec::new(),
             frontmatter: Vec::new(),
-            tools: Vec::new(),
+            tools: None,
             grants: Vec::new(),
             text: SkillText::NotRead,
             files: None,
             evidence: EvidenceView::default(),
-            signature: Vec::new(),
+            signature: None,
             versions: Vec::new(),
             has_diff: false,
             can_review: false,

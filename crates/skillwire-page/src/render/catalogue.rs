@@ -16,15 +16,24 @@ pub(crate) fn catalogue(frame: &Frame, query: &CatalogueQuery, view: &CatalogueV
         h1 { (t::section(frame.section)) }
         (parts::search_form("/", (Some(&query.words), t::SEARCH_SKILLS), &view.filters, &chosen))
         (parts::notices(&view.notices, &frame.form_token, "/"))
-        div #results { (results(query, view)) }
+        (found(view))
+        div #results { (list(query, view)) }
     }
 }
 
-/// The part of the list that a search replaces.
+/// What a search replaces: the number, and the list.
 pub(crate) fn results(query: &CatalogueQuery, view: &CatalogueView) -> Markup {
+    html! { (found(view)) (list(query, view)) }
+}
+
+/// How many skills were found. The element stays while its text changes, or a screen reader says nothing.
+fn found(view: &CatalogueView) -> Markup {
+    html! { p.found role="status" { (t::found(view.total, view.all)) } }
+}
+
+fn list(query: &CatalogueQuery, view: &CatalogueView) -> Markup {
     let pages = view.total.div_ceil(CatalogueQuery::PAGE).max(1);
     html! {
-        p.found role="status" { (t::found(view.total, view.all)) }
         @if view.rows.is_empty() {
             @if view.all == 0 { p.empty data-fills { (worded(view.empty.as_deref().unwrap_or(t::NO_SKILLS))) } } @else { p.empty { (t::NO_MATCH) } }
         } @else {

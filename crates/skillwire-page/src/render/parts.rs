@@ -59,9 +59,10 @@ pub(super) fn severity(severity: Severity) -> Markup {
     html! { span.severity.(severity.word()) { (severity.word()) } }
 }
 
-/// The worst finding of a scan that was made, or that none was.
+/// The worst finding of a scan that was made, or that none was; nothing if that is not known.
 pub(super) fn scan_result(result: ScanResult) -> Markup {
     match result {
+        ScanResult::Unknown => html! {},
         ScanResult::NotScanned => html! { span.faint { (t::NOT_SCANNED) } },
         ScanResult::NoFindings => html! { span.faint { (t::NO_FINDINGS) } },
         ScanResult::Worst(found) => severity(found),

@@ -158,11 +158,11 @@ fn decision_form(frame: &Frame, view: &ReviewView, unread: usize) -> Markup {
                 fieldset {
                     legend { (t::GRANTS) }
                     p.faint { (t::GRANTS_NOTE) }
-                    @for (tool, granted) in &skill.tools {
+                    @for (tool, granted) in skill.tools.iter().flatten() {
                         label.check { input type="checkbox" name="tool" value=(tool) checked[*granted]; code { (marked_line(tool)) } }
                     }
                     @if view.can_run { label.check { input type="checkbox" name="run" value="yes"; (t::GRANT_RUN) } }
-                    @if skill.tools.is_empty() && !view.can_run { p { (t::NO_TOOLS) } }
+                    @if skill.tools.as_ref().is_some_and(Vec::is_empty) && !view.can_run { p { (t::NO_TOOLS) } }
                 }
                 (reason_field())
             }
@@ -218,6 +218,9 @@ fn key_help() -> Markup {
     html! {
         details.keys { summary { (t::KEYS) }
             dl { @for (key, meaning) in t::KEY_HELP { div { dt { kbd { (key) } } dd { (meaning) } } } }
+            // Only a script listens to keys, so the button appears with it.
+            button.quiet type="button" data-keys=(t::KEYS_OFF) data-on=(t::KEYS_ON) hidden { (t::KEYS_OFF) }
+            p.faint role="status" data-keys-state=(t::KEYS_ARE_OFF) {}
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{evidence, layout::Frame, parts};
 use crate::{
     addresses,
     model::{FactRow, FileRow, Severity, SkillAct, SkillText, SkillView},
-    text::{ContentLinks, marked, marked_line, numbered_lines, rendered},
+    text::{ContentLinks, marked, marked_line, numbered_lines, rendered, worded},
     texts as t,
 };
 
@@ -155,9 +155,9 @@ pub(super) fn summary(skill: &SkillView) -> Markup {
             @if let Some(files) = &skill.files {
                 li { (t::counted(files.len(), "file")) }
             }
-            @if !skill.tools.is_empty() { li.medium { (t::counted(skill.tools.len(), "tool")) " " (t::REQUESTED_SHORT) } }
+            @if let Some(tools) = skill.tools.as_ref().filter(|tools| !tools.is_empty()) { li.medium { (t::counted(tools.len(), "tool")) " " (t::REQUESTED_SHORT) } }
             @if unread > 0 { li { (t::unread(unread, bytes)) } }
-            @for (tone, sentence) in skill.signature.iter().take(1) { li.(tone.class()) { (marked_line(sentence)) } }
+            @for (tone, sentence) in skill.signature.iter().flatten().take(1) { li.(tone.class()) { (marked_line(sentence)) } }
         }
     }
 }
@@ -300,12 +300,15 @@ pub(super) fn fact_list(rows: &[FactRow]) -> Markup {
 
 pub(super) fn tools(skill: &SkillView) -> Markup {
     html! {
-        @if skill.tools.is_empty() {
+        @let tools = skill.tools.as_deref();
+        @if tools.is_none() {
+            p { (worded(t::TOOLS_UNKNOWN)) }
+        } @else if tools.is_some_and(<[_]>::is_empty) {
             p { (t::NO_TOOLS) }
         } @else {
             p { (t::TOOLS_NOTE) }
             ul.plain-list {
-                @for (tool, granted) in &skill.tools {
+                @for (tool, granted) in tools.into_iter().flatten() {
                     li { code { (marked_line(tool)) } " " span.faint { @if *granted { (t::GRANTED) } @else { (t::NOT_GRANTED) } } }
                 }
             }
@@ -323,9 +326,11 @@ fn facts(skill: &SkillView) -> Markup {
         }
         h2 { (t::REQUESTED_TOOLS) }
         (tools(skill))
-        h2 { (t::SIGNATURE) }
-        @if skill.signature.is_empty() { p { (t::NO_SIGNATURE_RULES) } }
-        @for (tone, sentence) in &skill.signature { p.(tone.class()) { (marked_line(sentence)) } }
+        @if let Some(signature) = &skill.signature {
+            h2 { (t::SIGNATURE) }
+            @if signature.is_empty() { p { (t::NO_SIGNATURE_RULES) } }
+            @for (tone, sentence) in signature { p.(tone.class()) { (marked_line(sentence)) } }
+        }
         h2 { (t::FRONTMATTER) }
         (fact_list(&skill.frontmatter))
     }

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// The file that leads a browser to the page. Its name says what it is, in case it is left behind.
-const DOOR: &str = "open-page.html";
+const SIGN_IN_FILE: &str = "open-page.html";
 
 /// How long the page waits for running requests when it ends.
 const STOP_TIME: Duration = Duration::from_millis(500);
@@ -67,9 +67,9 @@ async fn serve(args: &UiArgs) -> Outcome {
     let page = Page::new(Arc::clone(&provider), options);
     let workers = Workers::start(2).map_err(no_threads)?;
     let limits = ConnectionLimits::default().stop_time(STOP_TIME);
-    let door = Door(session.settings().state().join(DOOR));
+    let sign_in_file = SignInFile(session.settings().state().join(SIGN_IN_FILE));
     let mut url = sign_in_url(&provider, port)?;
-    announce(args, &url, &door)?;
+    announce(args, &url, &sign_in_file)?;
     let following = {
         let provider = Arc::clone(&provider);
         let folders = SkillFolders::new(session.settings(), args.origins);
@@ -90,7 +90,7 @@ async fn serve(args: &UiArgs) -> Outcome {
         tokio::select! {
             () = stop.requested() => break,
             () = provider.secret_used() => {
-                door.remove();
+                sign_in_file.remove();
                 url = sign_in_url(&provider, port)?;
                 if !args.json {
                     writeln!(
@@ -115,7 +115,7 @@ fn sign_in_url(provider: &HostPage, port: u16) -> Result<String, Failure> {
     Ok(format!("http://127.0.0.1:{port}/sign-in?secret={secret}"))
 }
 
-fn announce(args: &UiArgs, url: &str, door: &Door) -> Result<(), Failure> {
+fn announce(args: &UiArgs, url: &str, sign_in_file: &SignInFile) -> Result<(), Failure> {
     if args.json {
         report::json(&mut std::io::stdout().lock(), &json!({ "url": url }))?;
         return Ok(());
@@ -123,7 +123,7 @@ fn announce(args: &UiArgs, url: &str, door: &Door) -> Result<(), Failure> {
     let mut out = prose::stdout();
     writeln!(out, "{STRONG}{url}{STRONG:#}")?;
     out.flush()?;
-    let opened = !args.no_open && door.open(url);
+    let opened = !args.no_open && sign_in_file.open(url);
     let mut err = prose::stderr();
     if opened {
         writeln!(err, "The page opens in your browser. Ctrl-C ends it.")?;
@@ -137,9 +137,9 @@ fn announce(args: &UiArgs, url: &str, door: &Door) -> Result<(), Failure> {
 ///
 /// The address holds a secret, and every user of a machine can see the arguments of its programs. So
 /// the browser is told to open this file, which only its owner can read.
-struct Door(PathBuf);
+struct SignInFile(PathBuf);
 
-impl Door {
+impl SignInFile {
     /// Writes the file and has the system open it. Tells whether a browser was found.
     fn open(&self, url: &str) -> bool {
         let Some((program, arguments)) = opener() else { return false };
@@ -159,7 +159,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for SignInFile {
     fn drop(&mut self) {
         self.remove();
     }
@@ -206,11 +206,11 @@ mod tests {
     #[test]
     fn only_the_user_can_read_the_file_that_holds_the_secret() {
         let folder = skillwire_testkit::SkillFolder::new();
-        let path = folder.path().join("state").join(DOOR);
+        let path = folder.path().join("state").join(SIGN_IN_FILE);
         write_private(&path, "old").unwrap();
         write_private(&path, &leading_to("http://127.0.0.1:1/")).unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        Door(path.clone()).remove();
+        SignInFile(path.clone()).remove();
         assert!(!path.exists());
     }
 }

@@ -3,20 +3,23 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use skillwire_catalog::{Catalog, Snapshot, ViewId};
-use skillwire_core::{ContentId, Digest, SKILL_FILE};
+use skillwire_catalog::{Catalog, CatalogChanges, Snapshot, ViewChange, ViewId};
+use skillwire_core::{Digest, SKILL_FILE};
 use skillwire_page::{
     Filled, LiveState, PageProblem, PageProvider,
     model::{
         CatalogueQuery, CatalogueRow, CatalogueView, FactRow, FileContent, FileRow, FileView,
-        Image, InstallLine, ScanResult, Section, Site, SkillKey, SkillState, SkillText, SkillView,
-        Tone,
+        Image, InstallLine, Section, Site, SkillKey, SkillState, SkillText, SkillView, Tone,
     },
     text_of,
 };
 use skillwire_source::{FileRecord, Skill, SkillContent};
+use tokio::sync::{broadcast, watch};
 
-use super::listing::{SkillListing, description, field_rows, fields};
+use super::{
+    listing::{SkillListing, content_of, description, field_rows, fields, tools_of},
+    scanned::{KnownScans, finding_filter, fits_finding},
+};
 
 /// A visitor, who may read what everybody may.
 #[derive(Debug, Clone, Copy)]
@@ -32,11 +35,17 @@ pub(crate) struct CatalogPage {
     /// The address of its endpoint, as clients write it.
     url: String,
     listing: SkillListing,
+    scans: KnownScans,
+    live: watch::Sender<LiveState>,
 }
 
 impl CatalogPage {
+    /// Makes the page, and follows the changes of the catalogue until that ends.
     pub(crate) fn new(catalog: Arc<Catalog>, view: ViewId, name: String, url: String) -> Self {
-        Self { catalog, view, name, url, listing: SkillListing::default() }
+        let live = watch::Sender::new(LiveState::default());
+        tokio::spawn(follow(catalog.changes(), view, live.clone()));
+        let (listing, scans) = (SkillListing::default(), KnownScans::default());
+        Self { catalog, view, name, url, listing, scans, live }
     }
 
     async fn snapshot(&self) -> Filled<Arc<Snapshot>> {
@@ -63,6 +72,27 @@ impl CatalogPage {
                 self.url
             ),
         }]
+    }
+}
+
+/// Tells open pages what changed in a view.
+///
+/// Trust boundary: what changes in skills that visitors do not see tells them nothing, so only changes
+/// of their view are counted.
+async fn follow(
+    mut changes: broadcast::Receiver<Arc<CatalogChanges>>,
+    view: ViewId,
+    live: watch::Sender<LiveState>,
+) {
+    loop {
+        match changes.recv().await {
+            Ok(changes) if changes.of(view).is_none_or(ViewChange::is_empty) => {}
+            // What was missed may have been of this view.
+            Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {
+                live.send_modify(|live| live.skills += 1);
+            }
+            Err(broadcast::error::RecvError::Closed) => return,
+        }
     }
 }
 
@@ -113,7 +143,7 @@ impl PageProvider for CatalogPage {
             name: self.name.clone(),
             place: self.url.clone(),
             sections: vec![Section::Catalogue],
-            live: LiveState::default(),
+            live: *self.live.borrow(),
             reader: None,
         }
     }
@@ -121,19 +151,25 @@ impl PageProvider for CatalogPage {
     async fn catalogue(&self, _: &Visitor, query: &CatalogueQuery) -> Filled<CatalogueView> {
         let snapshot = self.snapshot().await?;
         let all = snapshot.listed_count();
-        let (page, total) = self.listing.page(&self.catalog, &snapshot, query, None);
+        let finding = query.filter("finding");
+        let fits = |skill: &Skill| {
+            finding.is_none_or(|finding| fits_finding(finding, self.scans.of_skill(skill)))
+        };
+        let fits = finding.map(|_| &fits as &dyn Fn(&Skill) -> bool);
+        let (page, total) = self.listing.page(&self.catalog, &snapshot, query, fits);
         let rows = page.iter().map(|skill| CatalogueRow {
             key: SkillKey::new(skill.uri.as_str()),
             name: skill.name().to_owned(),
             description: description(&fields(skill)),
             origin: skill.path(),
             state: state(skill),
-            scan: ScanResult::NotScanned,
+            scan: self.scans.of_skill(skill),
             signer: None,
             marks: Vec::new(),
         });
         let rows = rows.collect();
-        Ok(CatalogueView { rows, total, all, ..CatalogueView::default() })
+        let filters = vec![finding_filter()];
+        Ok(CatalogueView { rows, total, all, filters, ..CatalogueView::default() })
     }
 
     async fn skill(&self, _: &Visitor, key: &SkillKey) -> Filled<SkillView> {
@@ -144,10 +180,11 @@ impl PageProvider for CatalogPage {
         view.origin.clone_from(&self.name);
         view.facts.push(FactRow::code("URI", skill.uri.as_str()));
         view.frontmatter = field_rows(&fields);
+        view.tools = tools_of(fields);
         view.install = self.install(&skill);
         let SkillContent::Files(tree) = &skill.content else { return Ok(view) };
-        let content = tree.files.iter().map(|file| (file.path.clone(), file.digest, file.size));
-        if let Ok(content) = ContentId::of(content) {
+        let content = content_of(&skill);
+        if let Some(content) = content {
             view.facts.push(FactRow::code("Content", content.to_string()));
         }
         view.files = Some(tree.files.iter().map(file_row).collect());
@@ -162,13 +199,19 @@ impl PageProvider for CatalogPage {
         #[cfg(feature = "scan")]
         {
             let mut files = skillwire_scan::SkillFiles::new();
+            let mut is_whole = true;
             for file in &tree.files {
                 if let Some(bytes) = read(&skill, file).await {
                     files.add(file.path.to_string(), bytes);
+                } else {
+                    is_whole = false;
                 }
             }
             let scan = move || super::scanned::compare(&files, None);
             if let Ok(evidence) = tokio::task::spawn_blocking(scan).await {
+                if let Some(content) = content.filter(|_| is_whole) {
+                    self.scans.keep(content, &evidence.view);
+                }
                 view.evidence = evidence.view;
             }
         }
@@ -202,5 +245,9 @@ impl PageProvider for CatalogPage {
         let file = tree.file_at(path).ok_or(PageProblem::NotFound)?;
         let bytes = read(&skill, file).await.ok_or(PageProblem::NotFound)?;
         Image::of(&bytes).ok_or(PageProblem::NotFound)
+    }
+
+    async fn live(&self, _: &Visitor) -> Option<watch::Receiver<LiveState>> {
+        Some(self.live.subscribe())
     }
 }

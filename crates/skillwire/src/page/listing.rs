@@ -8,8 +8,10 @@ use serde_json::{Map, Value};
 #[cfg(feature = "search")]
 use skillwire_catalog::ViewId;
 use skillwire_catalog::{Catalog, Snapshot};
+use skillwire_core::{ContentId, Frontmatter};
 use skillwire_page::model::{CatalogueQuery, FactRow, FieldChange};
-use skillwire_source::Skill;
+use skillwire_source::{Skill, SkillContent};
+use skillwire_trust::requested_tools;
 
 /// The longest description in a list.
 const MAX_DESCRIPTION: usize = 400;
@@ -120,6 +122,19 @@ impl SkillListing {
         let page = fitting.iter().skip(range.start).take(range.len());
         (page.map(|skill| Arc::clone(skill)).collect(), fitting.len())
     }
+}
+
+/// Identifies the content of a skill with stable files.
+pub(crate) fn content_of(skill: &Skill) -> Option<ContentId> {
+    let SkillContent::Files(tree) = &skill.content else { return None };
+    let files = tree.files.iter().map(|file| (file.path.clone(), file.digest, file.size));
+    ContentId::of(files).ok()
+}
+
+/// The tools that a skill asks for. The readers of these pages grant none.
+pub(crate) fn tools_of(fields: Map<String, Value>) -> Option<Vec<(String, bool)>> {
+    let frontmatter = Frontmatter::from_fields(fields).ok()?;
+    Some(requested_tools(&frontmatter).into_iter().map(|tool| (tool, false)).collect())
 }
 
 /// The frontmatter of a skill.

@@ -1,6 +1,81 @@
 //! What the scanner says, as rows of the page.
 
-use skillwire_page::model::{EvidenceView, FindingRow, ReachRow};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use skillwire_core::ContentId;
+use skillwire_page::model::{
+    EvidenceView, FilterChoice, FilterGroup, FindingRow, ReachRow, ScanResult, Severity,
+};
+use skillwire_source::Skill;
+
+use super::listing::content_of;
+
+/// The most results that are kept.
+#[cfg(feature = "scan")]
+const MAX_KEPT: usize = 20_000;
+
+/// The worst findings of contents that were scanned as a whole. A content never changes, so a result
+/// holds for as long as the program runs.
+#[derive(Default)]
+pub(crate) struct KnownScans(Mutex<HashMap<ContentId, Option<Severity>>>);
+
+impl KnownScans {
+    /// What a scan found in a content, if that is known.
+    pub(crate) fn of(&self, content: ContentId) -> ScanResult {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get(&content).map_or(ScanResult::Unknown, |worst| (*worst).into())
+    }
+
+    /// What a scan found in what a skill has now, if that is known.
+    pub(crate) fn of_skill(&self, skill: &Skill) -> ScanResult {
+        if self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+            // Identifying each content of a large catalogue would be for nothing.
+            return ScanResult::Unknown;
+        }
+        content_of(skill).map_or(ScanResult::Unknown, |content| self.of(content))
+    }
+
+    /// Keeps what a scan of a whole content found.
+    #[cfg(feature = "scan")]
+    pub(crate) fn keep(&self, content: ContentId, found: &EvidenceView) {
+        if !found.is_scanned {
+            return;
+        }
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= MAX_KEPT {
+            kept.clear();
+        }
+        kept.insert(content, found.worst());
+    }
+}
+
+/// A filter by the worst finding.
+pub(crate) fn finding_filter() -> FilterGroup {
+    let severities = [Severity::Critical, Severity::High, Severity::Medium, Severity::Low];
+    let severities = severities
+        .into_iter()
+        .map(|severity| (severity.word().to_owned(), format!("{} or worse", severity.word())));
+    let others = [("none", "no findings"), ("unscanned", "not scanned")];
+    let others = others.map(|(value, label)| (value.to_owned(), label.to_owned()));
+    let choices = severities.chain(others).map(|(value, label)| FilterChoice { value, label });
+    FilterGroup { name: "finding", label: "Findings".to_owned(), choices: choices.collect() }
+}
+
+/// Tells whether the result of a scan fits the value of the filter.
+pub(crate) fn fits_finding(wanted: &str, scan: ScanResult) -> bool {
+    let severities = [Severity::Low, Severity::Medium, Severity::High, Severity::Critical];
+    match (wanted, scan) {
+        ("unscanned", scan) => matches!(scan, ScanResult::NotScanned | ScanResult::Unknown),
+        ("none", scan) => scan == ScanResult::NoFindings,
+        (wanted, ScanResult::Worst(worst)) => {
+            severities.into_iter().any(|severity| severity.word() == wanted && worst >= severity)
+        }
+        _ => false,
+    }
+}
 
 /// What a scan says about a skill, and what is new in it since the user approved it.
 #[derive(Default)]

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use skillwire_host::{Discovered, Host};
 use skillwire_page::model::{
     CatalogueQuery, CatalogueRow, CatalogueView, FilterChoice, FilterGroup, Notice, QueueItem,
-    QueueView, RowAct, ScanResult, Severity, SkillState, Tone,
+    QueueView, RowAct, SkillState, Tone,
 };
 #[cfg(feature = "search")]
 use skillwire_search::{SearchIndex, SkillText};
@@ -14,7 +14,10 @@ use skillwire_trust::{
 };
 
 use super::{HostPage, ListingState, key_of, lock, sentence};
-use crate::session::card;
+use crate::{
+    page::scanned::{finding_filter, fits_finding},
+    session::card,
+};
 
 /// The longest description in a list.
 const MAX_DESCRIPTION: usize = 400;
@@ -283,16 +286,10 @@ impl HostPage {
     }
 
     fn filters(&self, known: &KnownSkills) -> Vec<FilterGroup> {
-        let severities = [Severity::Critical, Severity::High, Severity::Medium, Severity::Low];
-        let severities = severities
-            .into_iter()
-            .map(|severity| (severity.word().to_owned(), format!("{} or worse", severity.word())));
-        let others = [("none", "no findings"), ("unscanned", "not scanned")];
-        let others = others.map(|(value, label)| (value.to_owned(), label.to_owned()));
         let mut filters = vec![
             filter("origin", "Origin", known.found.origins.iter().map(same)),
             filter("state", "State", StandingWord::ALL.into_iter().map(|word| same(word.word()))),
-            filter("finding", "Findings", severities.chain(others)),
+            finding_filter(),
         ];
         let signers = self.scans.signers();
         if !signers.is_empty() {
@@ -394,7 +391,7 @@ impl HostPage {
                 origin: card::origin(&skill.id().origin),
                 state: standing.state(),
                 scan: self.scans.result(skill),
-                shown: shown.map_or_else(String::new, |review| review.card().digest().to_string()),
+                shown: shown.map_or_else(String::new, |review| self.shown(skill.id(), &review)),
             }
         });
         let origins: BTreeSet<&str> =
@@ -412,18 +409,5 @@ impl HostPage {
             has_batch: true,
             ..QueueView::default()
         }
-    }
-}
-
-/// Tells whether the result of a scan fits the value of the filter.
-fn fits_finding(wanted: &str, scan: ScanResult) -> bool {
-    let severities = [Severity::Low, Severity::Medium, Severity::High, Severity::Critical];
-    match (wanted, scan) {
-        ("unscanned", scan) => scan == ScanResult::NotScanned,
-        ("none", scan) => scan == ScanResult::NoFindings,
-        (wanted, ScanResult::Worst(worst)) => {
-            severities.into_iter().any(|severity| severity.word() == wanted && worst >= severity)
-        }
-        _ => false,
     }
 }

@@ -12,15 +12,17 @@ pub(super) fn view() -> Filled<ConnectView> {
     let settings = AgentSettings::resolve().map_err(|failure| {
         PageProblem::Refused(anstream::adapter::strip_str(&failure.to_string()).to_string())
     })?;
-    let entry = settings.entry();
     let mut entries: Vec<ConnectionEntry> = agents()
         .iter()
-        .map(|agent| ConnectionEntry {
-            client: agent.name().to_owned(),
-            file: settings.short(&settings.file(agent)),
-            text: agent.snippet(&entry),
-            is_present: settings.is_present(agent),
-            is_connected: settings.written(agent).is_some_and(|written| written == entry),
+        .map(|agent| {
+            let entry = settings.entry(agent);
+            ConnectionEntry {
+                client: agent.name().to_owned(),
+                file: settings.short(&settings.file(agent)),
+                text: agent.snippet(&entry),
+                is_present: settings.is_present(agent),
+                is_connected: settings.written(agent).is_some_and(|written| written == entry),
+            }
         })
         .collect();
     entries.sort_by_key(|entry| !(entry.is_connected || entry.is_present));

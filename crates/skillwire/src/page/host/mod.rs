@@ -75,6 +75,8 @@ pub(crate) struct HostPage {
     inspected: Mutex<HashMap<(SkillId, ResourceUri), Bytes>>,
     scans: Scans,
     undo: Mutex<BTreeMap<u64, UndoableDecision>>,
+    /// Held while a decision is recorded: what is recorded by then is compared with what was shown.
+    deciding: tokio::sync::Mutex<()>,
     next_undo: AtomicU64,
     live: watch::Sender<LiveState>,
     /// What the log was when it was looked at last.
@@ -126,6 +128,7 @@ impl HostPage {
             inspected: Mutex::default(),
             scans: Scans::default(),
             undo: Mutex::default(),
+            deciding: tokio::sync::Mutex::default(),
             next_undo: AtomicU64::new(1),
             live: watch::Sender::new(LiveState::default()),
             logged: Mutex::default(),
@@ -148,7 +151,7 @@ impl HostPage {
 
     /// Takes over what the host knows by now, and tells open pages if that is something else.
     async fn look_again(&self) {
-        let found = self.host.known().await;
+        let found = self.host.known();
         let host = self.host.clone();
         let before = self.known();
         let look = move || {

@@ -1,7 +1,7 @@
 //! Deciding about a skill, and the other acts of the page.
 
 use futures_util::{StreamExt as _, stream};
-use skillwire_core::{Resources, SKILL_FILE};
+use skillwire_core::{Digest, Resources, SKILL_FILE};
 use skillwire_page::{
     Filled, PageProblem,
     model::{
@@ -9,8 +9,8 @@ use skillwire_page::{
     },
 };
 use skillwire_trust::{
-    Answer, ApprovalCard, CardDigest, DecisionChannel, Grants, KnownSkill, ListedSkill, Reason,
-    Refusal, ServerLabel,
+    Answer, ApprovalCard, ApprovalReview, CardDigest, DecisionChannel, Grants, KnownSkill,
+    ListedSkill, Reason, Record, RecordStore as _, Refusal, ServerLabel, SkillId,
 };
 
 use super::{
@@ -19,6 +19,9 @@ use super::{
     tables::{FORBID_UNATTENDED, plain},
 };
 use crate::settings::address;
+
+/// Stands between the two parts that identify what a reader is shown.
+const SHOWN_WITH: char = '.';
 
 /// The most bytes that one act reads from a server.
 const MAX_READ_BYTES: u64 = 64 << 20;
@@ -51,10 +54,9 @@ impl HostPage {
         } else {
             vec![AnswerKind::No]
         };
-        let asked = self.settings.records();
-        let asked = skillwire_trust::RecordStore::get(&asked, listed.id());
+        let asked = self.settings.records().get(listed.id());
         Ok(ReviewView {
-            shown: card.digest().to_string(),
+            shown: self.shown(listed.id(), &review),
             answers,
             can_grant: true,
             can_run: can_last && cfg!(feature = "execute"),
@@ -65,6 +67,21 @@ impl HostPage {
             skill: self.listed_view(&listed, &standing, evidence),
             diff,
         })
+    }
+
+    /// Identifies what a reader is shown: the content, and what is recorded about the skill.
+    pub(super) fn shown(&self, skill: &SkillId, review: &ApprovalReview) -> String {
+        let recorded = self.recorded(skill);
+        format!("{}{SHOWN_WITH}{recorded}", review.card().digest())
+    }
+
+    /// Identifies what is decided about a skill. A question that a client asked meanwhile is no decision.
+    fn recorded(&self, skill: &SkillId) -> Digest {
+        let record = self.settings.records().get(skill).ok().flatten();
+        let decided = record.map(|record| Record { asked: Vec::new(), ..record });
+        // A record without any decision is as none.
+        let decided = decided.filter(|record| *record != Record::new(skill.clone()));
+        Digest::of(format!("{decided:?}").as_bytes())
     }
 
     pub(super) async fn carry_out(&self, act: PageAct) -> Filled<ActOutcome> {
@@ -98,13 +115,22 @@ impl HostPage {
             let text = "Its server no longer lists it.".to_owned();
             return Ok(ActOutcome::Gone(text));
         };
-        let shown: CardDigest = decision.shown.parse().map_err(|_| PageProblem::NotFound)?;
+        let (card, recorded) =
+            decision.shown.split_once(SHOWN_WITH).ok_or(PageProblem::NotFound)?;
+        let shown: CardDigest = card.parse().map_err(|_| PageProblem::NotFound)?;
         let name = skill.name().to_string();
         let now = match self.as_it_is_now(&skill, decision.answer).await {
             Ok(now) => now,
             Err(refusal) => return Ok(ActOutcome::Refused(sentence(&refusal))),
         };
         let review = self.host.review(&now).map_err(|refusal| refused(&refusal))?;
+        // Of two answers at once, the second finds what the first one recorded.
+        let _alone = self.deciding.lock().await;
+        if review.card().digest() == shown && self.recorded(skill.id()).to_string() != recorded {
+            self.look_at_records().await;
+            let text = format!("`{name}` was decided about meanwhile. This is how it is now.");
+            return Ok(ActOutcome::Moved(text));
+        }
         let Ok(review) = review.resume(shown) else {
             self.look_again().await;
             let text = format!("`{name}` changed meanwhile. This is how it is now.");
@@ -157,7 +183,12 @@ impl HostPage {
     }
 
     async fn take_back(&self, recorded: &RecordedDecision) -> Filled<ActOutcome> {
-        let undoable = lock(&self.undo).remove(&recorded.token).ok_or(PageProblem::NotFound)?;
+        let undoable = lock(&self.undo).remove(&recorded.token);
+        let Some(undoable) = undoable else {
+            let text =
+                format!("The decision about `{}` can no longer be taken back.", recorded.name);
+            return Ok(ActOutcome::Refused(text));
+        };
         let undone = self.host.undo_review(&undoable).map_err(|refusal| refused(&refusal))?;
         self.look_at_records().await;
         let name = &recorded.name;

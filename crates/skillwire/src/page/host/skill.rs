@@ -111,10 +111,11 @@ impl HostPage {
             _ => BTreeSet::new(),
         };
         let tools = requested_tools(&entry.frontmatter).into_iter();
-        view.tools = tools.map(|tool| (tool.clone(), granted.contains(&tool))).collect();
+        let with_grant = |tool: String| (tool.clone(), granted.contains(&tool));
+        view.tools = Some(tools.map(with_grant).collect());
         view.files = self.file_rows(listed);
         view.text = self.text(listed);
-        view.signature = signature_words(&self.host.known_signature(listed));
+        view.signature = Some(signature_words(&self.host.known_signature(listed)));
         view.evidence = evidence.view;
         let of_server = id.origin.server().is_some();
         view.has_diff = matches!(standing, Standing::Changed(_));

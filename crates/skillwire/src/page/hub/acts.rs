@@ -29,6 +29,8 @@ impl HubPage {
     }
 
     async fn decide(&self, caller: &Caller, decision: Decision) -> Filled<ActOutcome> {
+        // Of two answers at once, the second finds what the first one recorded.
+        let _alone = self.0.deciding.lock().await;
         let shown = match self.shown(caller, &decision.key).await {
             Ok(shown) => shown,
             // What an upstream no longer offers is not kept unless it was decided about.

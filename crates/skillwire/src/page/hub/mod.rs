@@ -24,7 +24,7 @@ use skillwire_page::{
 };
 use tokio::sync::watch;
 
-use super::listing::SkillListing;
+use super::{listing::SkillListing, scanned::KnownScans};
 
 /// Changes that come faster are looked at together.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -40,6 +40,11 @@ struct Inner {
     url: String,
     listing: SkillListing,
     seen: live::SeenSkills,
+    scans: KnownScans,
+    /// Held by the request that scans what waits, so that it is scanned once.
+    scanning: tokio::sync::Mutex<()>,
+    /// Held while a decision is recorded: the state that its reader was shown is looked at first.
+    deciding: tokio::sync::Mutex<()>,
 }
 
 impl HubPage {
@@ -50,11 +55,18 @@ impl HubPage {
             url,
             listing: SkillListing::default(),
             seen: live::SeenSkills::default(),
+            scans: KnownScans::default(),
+            scanning: tokio::sync::Mutex::default(),
+            deciding: tokio::sync::Mutex::default(),
         }))
     }
 
     fn readers(&self) -> &HubReaders {
         &self.0.readers
+    }
+
+    fn scans(&self) -> &KnownScans {
+        &self.0.scans
     }
 
     fn store(&self) -> &HubStore {

@@ -1,5 +1,7 @@
 //! What waits for a reviewer: versions in quarantine, and what upstreams offer.
 
+use std::time::Duration;
+
 use skillwire_hub::{Action, Caller, PageRequest};
 use skillwire_page::{
     Filled, PageProblem,
@@ -10,10 +12,16 @@ use skillwire_page::{
 };
 
 use super::{HubPage, problem, shown::ShownContent};
-use crate::page::listing::description;
+use crate::page::{
+    listing::description,
+    scanned::{finding_filter, fits_finding},
+};
 
 /// The most versions, and the most offers, that a queue holds at once. Decided ones make room.
 const MAX_WAITING: u32 = 500;
+
+/// How long a queue waits for scans of what it shows.
+const SCAN_TIME: Duration = Duration::from_millis(400);
 
 impl HubPage {
     /// Everything that waits for a caller, the longest waiting first; versions before offers.
@@ -37,29 +45,45 @@ impl HubPage {
         let mut origins: Vec<String> = waiting.iter().map(ShownContent::origin).collect();
         origins.sort();
         origins.dedup();
+        let mut signers: Vec<String> = waiting.iter().flat_map(ShownContent::signers).collect();
+        signers.sort();
+        signers.dedup();
         if let Some(origin) = query.filter("origin") {
             waiting.retain(|shown| shown.origin() == origin);
         }
+        if let Some(signer) = query.filter("signer") {
+            waiting.retain(|shown| shown.signers().any(|name| name == signer));
+        }
+        if let Some(finding) = query.filter("finding") {
+            waiting.retain(|shown| fits_finding(finding, self.scan_of(shown)));
+        }
         let range = query.range();
-        let items = waiting.iter().skip(range.start).take(range.len()).map(|shown| QueueItem {
+        let start = range.start.min(waiting.len());
+        let page = &waiting[start..range.end.min(waiting.len())];
+        self.scan_unknown(page).await;
+        let items = page.iter().map(|shown| QueueItem {
             key: shown.key(),
             name: shown.name(),
             description: description(&shown.fields()),
             origin: format!("{}, {}", shown.origin(), shown.edition()),
             state: shown.state(self),
-            scan: scan_of(shown),
+            scan: self.scan_of(shown),
             shown: shown.content().to_string(),
         });
         let choice = |name: String| FilterChoice { value: name.clone(), label: name };
+        let group = |name, label: &str, values: Vec<String>| {
+            let choices = values.into_iter().map(choice).collect();
+            FilterGroup { name, label: label.to_owned(), choices }
+        };
         Ok(QueueView {
             items: items.collect(),
             total: waiting.len(),
             page: query.page,
-            filters: vec![FilterGroup {
-                name: "origin",
-                label: "Origin".to_owned(),
-                choices: origins.into_iter().map(choice).collect(),
-            }],
+            filters: vec![
+                group("origin", "Origin", origins),
+                finding_filter(),
+                group("signer", "Signer", signers),
+            ],
             query: query.clone(),
             has_batch: true,
             batch: BatchAnswers(AnswerKind::Approve, AnswerKind::Reject),
@@ -69,6 +93,36 @@ impl HubPage {
                     .to_owned(),
             ),
         })
+    }
+
+    /// What is known of the findings in a content.
+    fn scan_of(&self, shown: &ShownContent) -> ScanResult {
+        match (self.scans().of(shown.content()), shown) {
+            (ScanResult::Unknown, ShownContent::Offer(offer)) => {
+                offer.facts.worst.as_deref().map_or(ScanResult::Unknown, inspected)
+            }
+            (known, _) => known,
+        }
+    }
+
+    /// Scans contents of which nothing is known, one after the other. What takes long goes on after this
+    /// returned, and is there when the reader looks again.
+    async fn scan_unknown(&self, contents: &[ShownContent]) {
+        let is_unknown = |shown: &&ShownContent| {
+            self.scan_of(shown) == ScanResult::Unknown && !shown.is_refused()
+        };
+        let unknown: Vec<ShownContent> = contents.iter().filter(is_unknown).cloned().collect();
+        if unknown.is_empty() || !cfg!(feature = "scan") {
+            return;
+        }
+        let page = self.clone();
+        let scanning = tokio::spawn(async move {
+            let Ok(_only) = page.0.scanning.try_lock() else { return };
+            for shown in unknown {
+                page.evidence(&shown, None).await;
+            }
+        });
+        let _ = tokio::time::timeout(SCAN_TIME, scanning).await;
     }
 
     /// Tells whether a caller decides about a content.
@@ -128,13 +182,13 @@ impl HubPage {
     }
 }
 
-/// What inspecting an offer showed; versions are scanned when they are looked at.
-fn scan_of(shown: &ShownContent) -> ScanResult {
-    let ShownContent::Offer(offer) = shown else { return ScanResult::NotScanned };
+/// What inspecting an offer showed.
+fn inspected(worst: &str) -> ScanResult {
     let all = [Severity::Info, Severity::Low, Severity::Medium, Severity::High, Severity::Critical];
-    let worst = offer.facts.worst.as_deref();
-    worst.map_or(ScanResult::NotScanned, |word| {
-        let severity = all.into_iter().find(|severity| severity.word() == word);
-        severity.map_or(ScanResult::NotScanned, ScanResult::Worst)
-    })
+    let severity = all.into_iter().find(|severity| severity.word() == worst);
+    match severity {
+        Some(severity) => ScanResult::Worst(severity),
+        None if worst == "none" => ScanResult::NoFindings,
+        None => ScanResult::Unknown,
+    }
 }

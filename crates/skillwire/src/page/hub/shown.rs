@@ -80,6 +80,15 @@ impl ShownContent {
         }
     }
 
+    /// The signers that the operator trusts and that vouch for it, as they were when it was fetched.
+    pub(super) fn signers(&self) -> impl Iterator<Item = String> + '_ {
+        let signers = match self {
+            Self::Version(_) => None,
+            Self::Offer(offer) => Some(&offer.facts.signers),
+        };
+        signers.into_iter().flatten().cloned()
+    }
+
     /// Whether its bytes must not be shown.
     pub(super) fn is_refused(&self) -> bool {
         match self {

@@ -11,14 +11,13 @@ use skillwire_page::{
     },
     text_of,
 };
-use skillwire_trust::requested_tools;
 
 use super::{
     HubPage, problem,
     shown::{ShownContent, version_key, version_state},
 };
 use crate::page::{
-    listing::{description, field_change, field_rows},
+    listing::{description, field_change, field_rows, tools_of},
     scanned::SkillEvidence,
 };
 
@@ -47,10 +46,7 @@ impl HubPage {
         view.description = description(&fields);
         view.origin = shown.origin();
         view.frontmatter = field_rows(&fields);
-        if let Ok(frontmatter) = Frontmatter::from_fields(fields) {
-            let tools = requested_tools(&frontmatter).into_iter();
-            view.tools = tools.map(|tool| (tool, false)).collect();
-        }
+        view.tools = tools_of(fields);
         view.files = Some(shown.files().iter().map(file_row).collect());
         view.text = match self.bytes_at(caller, shown, SKILL_FILE).await {
             Ok(bytes) => match text_of(&bytes) {
@@ -72,7 +68,7 @@ impl HubPage {
                     FactRow::words("By", record.publisher.to_string()),
                 ];
                 view.facts.extend(provenance(&record.provenance));
-                view.signature = self.signed_words(record);
+                view.signature = Some(self.signed_words(record));
                 let all = self.readers().versions(caller, &record.skill).await.map_err(problem)?;
                 view.versions = all
                     .iter()
@@ -98,8 +94,9 @@ impl HubPage {
                     view.facts.push(FactRow::words("Last decision", words));
                 }
                 let signers = offer.facts.signers.iter();
-                view.signature =
+                let signed: Vec<_> =
                     signers.map(|signer| (Tone::Good, format!("signed by {signer}"))).collect();
+                view.signature = Some(signed).filter(|signed| !signed.is_empty());
             }
         }
         Ok(view)
@@ -164,13 +161,17 @@ impl HubPage {
     ) -> SkillEvidence {
         #[cfg(feature = "scan")]
         {
-            let now = self.scannable(shown).await;
+            let (now, is_whole) = self.scannable(shown).await;
             let before = match before {
-                Some(before) => Some(self.scannable(before).await),
+                Some(before) => Some(self.scannable(before).await.0),
                 None => None,
             };
             let work = move || crate::page::scanned::compare(&now, before.as_ref());
-            tokio::task::spawn_blocking(work).await.unwrap_or_default()
+            let evidence = tokio::task::spawn_blocking(work).await.unwrap_or_default();
+            if is_whole {
+                self.scans().keep(shown.content(), &evidence.view);
+            }
+            evidence
         }
         #[cfg(not(feature = "scan"))]
         {
@@ -179,9 +180,11 @@ impl HubPage {
         }
     }
 
+    /// The files of a content, and whether all of them were read.
     #[cfg(feature = "scan")]
-    async fn scannable(&self, shown: &ShownContent) -> skillwire_scan::SkillFiles {
+    async fn scannable(&self, shown: &ShownContent) -> (skillwire_scan::SkillFiles, bool) {
         let mut files = skillwire_scan::SkillFiles::new();
+        let mut is_whole = true;
         let mut room = MAX_SCANNED_BYTES;
         for file in shown.files() {
             let fits = room.checked_sub(file.size);
@@ -195,11 +198,12 @@ impl HubPage {
             if let Some(bytes) = bytes {
                 files.add(file.path.to_string(), bytes);
             } else {
+                is_whole = false;
                 let reason = skillwire_scan::UnseenReason::NotFetched;
                 files.add_unread(file.path.to_string(), Some(file.size), reason);
             }
         }
-        files
+        (files, is_whole)
     }
 
     pub(super) async fn diff_view(

@@ -1,5 +1,7 @@
 //! The log, the upstreams, the namespaces and the tokens of a hub.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 use skillwire_hub::{AuditAction, AuditEntry, AuditFilter, Caller, PageRequest, TokenRecord};
 use skillwire_hub_server::{UpstreamHealth, UpstreamStatus};
@@ -107,6 +109,7 @@ impl HubPage {
 
     async fn upstream_table(&self, caller: &Caller) -> Filled<TableView> {
         let all = self.store().upstreams(caller).await.map_err(problem)?;
+        let reviewed = self.store().reviewed_namespaces(caller).await.map_err(problem)?;
         let rows = all.iter().map(|record| {
             let upstream = &record.upstream;
             let status = self.readers().upstream_status(&upstream.label);
@@ -117,7 +120,7 @@ impl HubPage {
                 }
                 Some(status) => (
                     Cell::State(health_tone(status.health), status.health.as_str().to_owned()),
-                    upstream_words(&status),
+                    upstream_words(&status, reviewed.contains(&upstream.label)),
                     status.listed_at,
                 ),
             };
@@ -256,16 +259,21 @@ fn health_tone(health: UpstreamHealth) -> Tone {
 }
 
 /// What an upstream listed, and why it did not.
-fn upstream_words(status: &UpstreamStatus) -> String {
+fn upstream_words(status: &UpstreamStatus, is_reviewer: bool) -> String {
     let listed = match status.skills {
         1 => "1 skill".to_owned(),
         skills => format!("{skills} skills"),
     };
-    let failure = status.failure.as_ref().map(|failure| failure.chars().take(MAX_DETAILS));
-    match failure {
-        Some(failure) => format!("{listed}; {}", failure.collect::<String>()),
-        None => listed,
+    let mut words = listed;
+    // What waits, and how much of it, is unknown to everyone else.
+    if status.unfetched > 0 && is_reviewer {
+        let _ = write!(words, "; {} could not be fetched for review", status.unfetched);
     }
+    if let Some(failure) = &status.failure {
+        words.push_str("; ");
+        words.extend(failure.chars().take(MAX_DETAILS));
+    }
+    words
 }
 
 fn filter(query: &TableQuery) -> Filled<AuditFilter> {
