@@ -109,8 +109,7 @@ fn describe() -> Value {
     json!({
         "name": NAME,
         "title": title,
-        "description": "Finds skills of this server by words in their names, tags, descriptions and \
-            headings, best first.",
+        "description": "Finds skills of this server by words, best first.",
         "inputSchema": {
             "type": "object",
             "properties": { "query": { "type": "string", "description": "Words to look for." } },

@@ -1,5 +1,5 @@
 //! Completions of what only this machine or this program knows: labels of servers, handles of skills,
-//! files of a skill, installed skills, agents, and codes of findings.
+//! files of a skill, installed skills, agents, and codes of findings, and of paths beside these.
 //!
 //! A shell asks while the user types, so no server is asked: handles and files are those of the last
 //! listings, which [`remember`] keeps in the cache folder.
@@ -8,13 +8,16 @@
 use std::collections::BTreeSet;
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs,
     io::{self, Write as _},
     path::Path,
 };
 
-use clap_complete::{CompletionCandidate, engine::ArgValueCandidates};
+use clap_complete::{
+    CompletionCandidate, PathCompleter,
+    engine::{ArgValueCandidates, ArgValueCompleter, ValueCompleter},
+};
 use serde::{Deserialize, Serialize};
 use skillwire_core::{Code, Resources};
 use skillwire_trust::ServerLabel;
@@ -113,6 +116,75 @@ pub(crate) fn files() -> ArgValueCandidates {
     })
 }
 
+/// Completes a file, a folder or the handle of a skill.
+pub(crate) fn paths_or_handles() -> ArgValueCompleter {
+    beside_paths(vec![handles()])
+}
+
+/// Completes a file, a folder, the handle of a skill or the label of a server.
+pub(crate) fn paths_or_labels() -> ArgValueCompleter {
+    beside_paths(vec![labels(), handles()])
+}
+
+/// Completes paths, and what was named besides.
+fn beside_paths(named: Vec<ArgValueCandidates>) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |typed: &OsStr| {
+        let mut found = beginning(named.iter().flat_map(ArgValueCandidates::candidates), typed);
+        found.extend(PathCompleter::any().complete(typed));
+        found
+    })
+}
+
+/// The candidates that begin as the user typed.
+fn beginning(
+    candidates: impl IntoIterator<Item = CompletionCandidate>,
+    typed: &OsStr,
+) -> Vec<CompletionCandidate> {
+    let typed = typed.as_encoded_bytes();
+    let fits = |it: &CompletionCandidate| it.get_value().as_encoded_bytes().starts_with(typed);
+    candidates.into_iter().filter(fits).collect()
+}
+
+/// Completes the folder of `[PREFIX=]DIR`.
+pub(crate) fn folders_after_prefix() -> ArgValueCompleter {
+    after_equals(PathCompleter::dir)
+}
+
+/// Completes the file of `NAME=FILE`.
+pub(crate) fn files_after_name() -> ArgValueCompleter {
+    after_equals(PathCompleter::file)
+}
+
+fn after_equals(paths: fn() -> PathCompleter) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |typed: &OsStr| {
+        match typed.to_str().and_then(|typed| typed.split_once('=')) {
+            Some((name, path)) => paths()
+                .complete(OsStr::new(path))
+                .into_iter()
+                .map(|candidate| candidate.add_prefix(format!("{name}=")))
+                .collect(),
+            None => paths().complete(typed),
+        }
+    })
+}
+
+/// Completes a script of the skill, and then its arguments, which often name files.
+pub(crate) fn scripts_and_paths() -> ArgValueCompleter {
+    struct Words;
+
+    impl ValueCompleter for Words {
+        fn complete(&self, typed: &OsStr) -> Vec<CompletionCandidate> {
+            PathCompleter::any().complete(typed)
+        }
+
+        fn complete_at(&self, place: usize, typed: &OsStr) -> Vec<CompletionCandidate> {
+            if place == 0 { beginning(files().candidates(), typed) } else { self.complete(typed) }
+        }
+    }
+
+    ArgValueCompleter::new(Words)
+}
+
 /// Keeps the skills of a listing for the next completion, and forgets those of servers that are no
 /// longer configured. A cache that cannot be written costs completions and nothing else.
 #[cfg(feature = "host")]
@@ -158,4 +230,92 @@ fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(&new)?.write_all(bytes)?;
     fs::rename(&new, file)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Arg, Command, CommandFactory as _};
+
+    use super::*;
+    use crate::args::Cli;
+
+    /// Arguments that take a path although their value has another name.
+    const PATHS: [&str; 4] = ["add source", "hub import from", "pack skill", "run command"];
+
+    /// A path below a repository or a skill, which is not one of this machine, and what is written as a
+    /// word of another kind.
+    const NO_PATHS: [&str; 2] = ["add path", "load read"];
+
+    fn takes_path(command: &str, arg: &Arg) -> bool {
+        let names = arg.get_value_names().unwrap_or_default();
+        let is_path = |name: &str| {
+            name.split(['|', '=', '[', ']', ':'])
+                .any(|word| ["PATH", "DIR", "FILE", "PROGRAM"].contains(&word))
+        };
+        let id = format!("{command} {}", arg.get_id()).trim_start().to_owned();
+        let named = PATHS.contains(&id.as_str()) || names.iter().any(|name| is_path(name));
+        named
+            && !NO_PATHS.contains(&id.as_str())
+            && arg.get_num_args().is_some_and(|it| it.takes_values())
+    }
+
+    /// The words before an argument's value, one list for each argument that takes a path.
+    fn path_arguments(command: &Command, before: &[&str], found: &mut Vec<(String, Vec<String>)>) {
+        let name = before.join(" ");
+        for arg in command.get_arguments().filter(|arg| takes_path(&name, arg)) {
+            let mut words: Vec<String> = before.iter().map(|&word| word.to_owned()).collect();
+            let needs_equals = arg.is_require_equals_set();
+            if let Some(long) = arg.get_long() {
+                let equals = if needs_equals { "=" } else { "" };
+                words.push(format!("--{long}{equals}"));
+            } else {
+                words.extend((1..arg.get_index().unwrap_or(1)).map(|_| "x".to_owned()));
+            }
+            // The second word of a script's line is a path; the first is a script of the skill.
+            words.extend((arg.get_id() == "command" && name == "run").then(|| "x".to_owned()));
+            // The word that is completed begins with this.
+            if !needs_equals {
+                words.push(String::new());
+            }
+            found.push((format!("{name} {}", arg.get_id()), words));
+        }
+        for inner in command.get_subcommands() {
+            path_arguments(inner, &[before, &[inner.get_name()]].concat(), found);
+        }
+    }
+
+    /// The tests run in the folder of this package, which has `src` and `Cargo.toml`.
+    #[test]
+    fn every_argument_that_takes_a_path_completes_files_and_folders() {
+        let mut command = Cli::command();
+        command.build();
+        let mut arguments = Vec::new();
+        path_arguments(&command, &[], &mut arguments);
+        let ids: Vec<&str> = arguments.iter().map(|(id, _)| id.as_str()).collect();
+        for id in PATHS.iter().chain(&[
+            "check paths",
+            "serve dirs",
+            "setup source",
+            "sign skill",
+            "publish path",
+        ]) {
+            assert!(ids.contains(id), "{id} is none of {ids:?}");
+        }
+        for (id, mut words) in arguments {
+            let start = words.pop().unwrap_or_default();
+            let offers = |typed: &str, whole: &str| {
+                let mut line = vec![OsString::from("skillwire")];
+                line.extend(words.iter().map(OsString::from));
+                line.push(format!("{start}{typed}").into());
+                let place = line.len() - 1;
+                let here = std::env::current_dir().unwrap();
+                let found =
+                    clap_complete::engine::complete(&mut Cli::command(), line, place, Some(&here));
+                let whole = OsString::from(format!("{start}{whole}"));
+                found.unwrap().iter().any(|candidate| candidate.get_value() == whole)
+            };
+            assert!(offers("sr", "src/"), "{id}: folders are not completed");
+            assert!(offers("./sr", "./src/"), "{id}: folders after `./` are not completed");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The error that ends a command: what happened, and what the user can do next.
 
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, io};
 
 use skillwire_trust::{Refusal, SkillId, StoreError};
 
@@ -82,6 +82,73 @@ impl Failure {
 
     pub(crate) fn exit(&self) -> Exit {
         self.exit
+    }
+
+    /// Says what the user usually does next, where the failure says nothing special.
+    pub(crate) fn or_usual_hint(self) -> Self {
+        let has_own = match self.refusal() {
+            Some(refusal) => refusal.hint.is_some() || refusal.remedy.is_some(),
+            None => self.hint.is_some(),
+        };
+        if has_own || self.is_silent() {
+            return self;
+        }
+        let io_error = std::iter::successors(self.source(), |error| (*error).source())
+            .find_map(|error| error.downcast_ref::<io::Error>());
+        let hint = io_error.and_then(|error| io_hint(error.kind()));
+        let hint = hint.unwrap_or_else(|| usual_hint(self.exit));
+        match self.refusal {
+            Some(refusal) => Self { refusal: Some(Box::new(refusal.hint(hint))), ..self },
+            None => self.hint(hint),
+        }
+    }
+}
+
+/// What to do about an error of the system.
+fn io_hint(kind: io::ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        io::ErrorKind::NotFound => "Check the path: nothing is there.",
+        io::ErrorKind::PermissionDenied => {
+            "Change its permissions, or run the command as a user who may use it."
+        }
+        io::ErrorKind::AlreadyExists => "Choose another name, or remove what is there.",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "Free some space on the disk, and run the command again."
+        }
+        io::ErrorKind::ReadOnlyFilesystem => "Choose a place that can be written to.",
+        io::ErrorKind::IsADirectory => "It is a folder. Name a file.",
+        io::ErrorKind::NotADirectory => "It is a file. Name a folder.",
+        _ => return None,
+    })
+}
+
+/// What to do about a failure of which only the exit code is known.
+fn usual_hint(exit: Exit) -> &'static str {
+    match exit {
+        Exit::Ok => "Nothing is left to do.",
+        Exit::Findings => "Correct what was named, and run the command again.",
+        Exit::Usage => {
+            "Correct this and run the command again; with `--help` it says what it takes."
+        }
+        Exit::Verification => {
+            "Nothing of it was used. Report it to the author of the skill or the operator of its server."
+        }
+        Exit::Approval => {
+            "Run the command again to decide otherwise; `skillwire review` shows what waits for you."
+        }
+        Exit::NotFound => {
+            "`skillwire list` shows the skills there are, and `skillwire server list` the servers."
+        }
+        Exit::Ambiguous => "`skillwire list` shows the whole names; use one of them.",
+        Exit::Unreachable => {
+            "Make sure that the address is right and that the server runs, and try again."
+        }
+        Exit::Declined => {
+            "Run the command again to decide otherwise, or change the setting that declines it."
+        }
+        Exit::Internal => {
+            "Run the command again. If it fails again, report it with what `skillwire --version` prints."
+        }
     }
 }
 
@@ -172,5 +239,34 @@ mod tests {
         assert_eq!(text, "error: The hub cannot be reached: No answer: refused.");
         let plain = Failure::usage("No folder was named.").to_string();
         assert_eq!(anstream::adapter::strip_str(&plain).to_string(), "error: No folder was named.");
+    }
+
+    #[test]
+    fn every_failure_says_what_to_do_next() {
+        let said = |failure: Failure| {
+            let text = failure.or_usual_hint().to_string();
+            let text = anstream::adapter::strip_str(&text).to_string();
+            text.split_once("\nhelp: ").map(|(_, hint)| hint.to_owned()).unwrap_or_default()
+        };
+        for exit in [
+            Exit::Findings,
+            Exit::Usage,
+            Exit::Verification,
+            Exit::Approval,
+            Exit::NotFound,
+            Exit::Ambiguous,
+            Exit::Unreachable,
+            Exit::Declined,
+            Exit::Internal,
+        ] {
+            assert!(!said(Failure::new(exit, "x.")).is_empty(), "{exit:?}");
+            assert_eq!(said(Failure::new(exit, "x.").hint("Do y.")), "Do y.");
+        }
+        for reason in skillwire_trust::Reason::ALL {
+            assert!(!said(Refusal::new(*reason).into()).is_empty(), "{reason:?}");
+            assert_eq!(said(Refusal::new(*reason).hint("Do y.").into()), "Do y.");
+        }
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        assert!(said(Failure::usage("x.").because(Outer(denied))).contains("permissions"));
     }
 }

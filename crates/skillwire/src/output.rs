@@ -1,8 +1,9 @@
 //! Styles and words that commands share. `anstream` removes colours from pipes and files.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, io};
 
 use anstyle::{AnsiColor, Style};
+use skillwire_core::{DiffLine, LineChange, NO_LINE_FEED};
 use skillwire_terminal::{StyledLine, Tone};
 
 /// Errors.
@@ -50,6 +51,24 @@ pub(crate) fn styled(lines: &[StyledLine], width: usize) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Writes a line of a unified diff in the colour of its change. `text` is the line as it may be shown.
+pub(crate) fn changed_line(
+    out: &mut impl io::Write,
+    line: DiffLine<'_>,
+    text: &str,
+) -> io::Result<()> {
+    let style = match line.change {
+        LineChange::Unchanged => Style::new(),
+        LineChange::Removed => REMOVED,
+        LineChange::Added => ADDED,
+    };
+    writeln!(out, "{style}{}{text}{style:#}", line.change.sign())?;
+    if !line.is_ended {
+        writeln!(out, "{FAINT}{NO_LINE_FEED}{FAINT:#}")?;
+    }
+    Ok(())
 }
 
 /// A number with its noun: `1 file`, `2 files`.

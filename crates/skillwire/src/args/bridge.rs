@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{HttpAddress, IsolationArgs, LogFormat, OriginArgs};
+use crate::completion::files_after_name;
 
 #[derive(Debug, Args)]
 pub(crate) struct BridgeArgs {
@@ -31,7 +32,7 @@ pub(crate) struct BridgeArgs {
     #[arg(long)]
     pub(crate) no_scripts: bool,
     /// Use this program for a language of scripts: `python`, `bash`, `sh` or `node`; may be repeated.
-    #[arg(long, value_name = "LANGUAGE=PROGRAM")]
+    #[arg(long, value_name = "LANGUAGE=PROGRAM", add = files_after_name())]
     pub(crate) interpreter: Vec<String>,
     #[command(flatten)]
     pub(crate) isolation: IsolationArgs,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use skillwire_trust::{MemoryLimit, NetworkGrant, TimeLimit, VariableName};
 
 use crate::completion::{files, handles, labels};
@@ -19,7 +19,7 @@ pub(crate) enum HostCommand {
     #[command(alias = "find")]
     Search(SearchArgs),
     /// Inspect a skill or one of its files; this loads and approves nothing.
-    #[command(alias = "info")]
+    #[command(aliases = ["info", "preview"])]
     Show(ShowArgs),
     /// Show skills and allow them to be loaded, as they are now.
     ///
@@ -118,7 +118,7 @@ pub(crate) struct ServerAddArgs {
     #[arg(required_unless_present = "command")]
     pub(crate) url: Option<String>,
     /// The program that is the server, with its arguments.
-    #[arg(last = true, value_name = "CMD", conflicts_with = "url")]
+    #[arg(last = true, value_name = "CMD", conflicts_with = "url", value_hint = ValueHint::AnyPath)]
     pub(crate) command: Vec<String>,
     /// A header of every request; may be repeated.
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "command")]
@@ -133,7 +133,7 @@ pub(crate) struct ServerAddArgs {
     #[arg(long)]
     pub(crate) legacy_discovery: bool,
     /// Take decisions signed with this public key instead of asking you; may be repeated.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) trust_key: Vec<String>,
     /// Do not connect to the server now.
     #[arg(long, conflicts_with = "must_connect")]
@@ -154,7 +154,7 @@ pub(crate) struct ServerSetArgs {
     /// The new URL.
     pub(crate) url: Option<String>,
     /// The new program, with its arguments; it is started in the folder you are in now.
-    #[arg(last = true, value_name = "CMD", conflicts_with = "url")]
+    #[arg(last = true, value_name = "CMD", conflicts_with = "url", value_hint = ValueHint::AnyPath)]
     pub(crate) command: Vec<String>,
     /// Send this header, in place of one with the same name; may be repeated.
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "command")]
@@ -225,7 +225,7 @@ pub(crate) struct ServerTrustArgs {
     #[arg(add = labels())]
     pub(crate) label: String,
     /// Public keys, as files or as `ed25519:…`, in place of those trusted before.
-    #[arg(value_name = "KEY")]
+    #[arg(value_name = "KEY", value_hint = ValueHint::FilePath)]
     pub(crate) keys: Vec<String>,
     /// Trust no key any more.
     #[arg(long)]
@@ -471,7 +471,7 @@ pub(crate) struct VerifyArgs {
     #[arg(required_unless_present = "command", add = labels())]
     pub(crate) target: Option<String>,
     /// The program that is the server, with its arguments.
-    #[arg(last = true, value_name = "CMD", conflicts_with = "target")]
+    #[arg(last = true, value_name = "CMD", conflicts_with = "target", value_hint = ValueHint::AnyPath)]
     pub(crate) command: Vec<String>,
     /// Look for skills of older kinds among all its resources, too.
     #[arg(long)]

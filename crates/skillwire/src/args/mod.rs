@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use serde::Deserialize;
 
 pub(crate) use self::{
@@ -17,9 +17,9 @@ pub(crate) use self::{
         ShowArgs, VerifyArgs, WindowsArgs,
     },
     hub::{
-        HubCommand, HubDiffArgs, HubImportArgs, HubListArgs, HubPromoteArgs, HubRollbackArgs,
-        HubStateArgs, HubTarget, HubTokenCommand, HubTokenListArgs, HubTokenNewArgs,
-        HubTokenRevokeArgs, HubVersionsArgs, LoginArgs, PublishArgs,
+        HubCommand, HubDiffArgs, HubImportArgs, HubListArgs, HubPromoteArgs, HubPublishArgs,
+        HubRollbackArgs, HubStateArgs, HubTarget, HubTokenCommand, HubTokenListArgs,
+        HubTokenNewArgs, HubTokenRevokeArgs, HubVersionsArgs, LoginArgs, PublishArgs,
     },
     hub_namespaces::{
         HubNamespaceChangeArgs, HubNamespaceChanges, HubNamespaceCommand, HubNamespaceDistrustArgs,
@@ -28,8 +28,9 @@ pub(crate) use self::{
     },
     hub_operating::{
         HubAuditArgs, HubBackupArgs, HubGcArgs, HubInitArgs, HubKeyArgs, HubKeyCommand,
-        HubKeyRetireArgs, HubMigrateArgs, HubPolicyCheckArgs, HubPolicyCommand,
-        HubPolicyExplainArgs, HubPolicyTestArgs, HubPurgeArgs, HubRestoreArgs, HubServeArgs,
+        HubKeyNewArgs, HubKeyRetireArgs, HubMigrateArgs, HubPolicyCheckArgs, HubPolicyCommand,
+        HubPolicyExplainArgs, HubPolicySchemaArgs, HubPolicyTestArgs, HubPurgeArgs, HubRestoreArgs,
+        HubServeArgs,
     },
     hub_review::{
         HubReviewArgs, HubReviewCommand, HubReviewDecideArgs, HubReviewListArgs, HubReviewShowArgs,
@@ -43,7 +44,10 @@ pub(crate) use self::{
     sign::{KeyCommand, KeyNewArgs, SignArgs, TrustedSignerArgs, VerifySignatureArgs},
     ui::UiArgs,
 };
-use crate::{completion::codes, exit::EXIT_CODES};
+use crate::{
+    completion::{codes, folders_after_prefix},
+    exit::EXIT_CODES,
+};
 
 mod archive;
 mod bridge;
@@ -63,10 +67,11 @@ mod ui;
 /// The commands to begin with.
 const START: &str = "\
 Begin with:
-  skillwire check DIR               say what is wrong with your skills
-  skillwire serve DIR               serve them to an MCP client
+  skillwire setup                   give all your skills to the agents on this machine
+  skillwire add OWNER/REPO          install skills of a repository for these agents
   skillwire server add LABEL URL    use the skills of a server
-  skillwire bridge                  give all your skills to an MCP client";
+  skillwire check DIR               say what is wrong with your own skills
+  skillwire serve DIR               serve them to an MCP client";
 
 /// Checks, serves and uses Agent Skills over MCP.
 #[derive(Debug, Parser)]
@@ -125,6 +130,7 @@ pub(crate) enum Command {
     /// `update` shows what changed since, and `remove` leaves nothing behind.
     ///
     /// A skill of a server (`LABEL:NAME`) is approved instead, as `approve` does: no copy of it is made.
+    #[command(alias = "install")]
     Add(AddArgs),
     /// Show what changed in installed skills since they were installed, and install it.
     #[command(alias = "upgrade")]
@@ -204,7 +210,7 @@ pub(crate) struct NewArgs {
     /// The skill's name: 1 to 64 characters of `a-z`, `0-9` and `-`.
     pub(crate) name: String,
     /// The folder to put it in.
-    #[arg(default_value = ".")]
+    #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
 }
 
@@ -212,7 +218,7 @@ pub(crate) struct NewArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// Skills, folders of skills, or `SKILL.md` files.
-    #[arg(default_value = ".", value_name = "PATH")]
+    #[arg(default_value = ".", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<String>,
     /// Treat warnings as errors.
     #[arg(long)]
@@ -296,7 +302,7 @@ pub(crate) enum OtherValidator {
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {
     /// A skill, or a folder of skills.
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: String,
     /// Print one JSON object on each line.
     #[arg(long)]
@@ -319,7 +325,7 @@ pub(crate) struct LspArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ManifestArgs {
     /// Skills or folders of skills, each as `[PREFIX=]DIR`.
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required = true, value_name = "PATH", add = folders_after_prefix())]
     pub(crate) paths: Vec<String>,
     /// Print entries and skipped skills as JSON.
     #[arg(long)]

@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, str::FromStr};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use serde::Deserialize;
 
 use super::{ReadingArgs, ScriptRule, SeverityArg};
+use crate::completion::{folders_after_prefix, labels};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
@@ -69,7 +70,7 @@ pub(crate) struct IdentityArgs {
     #[arg(long, value_name = "URL")]
     pub(crate) website: Option<String>,
     /// An image that clients may show: an `https` URL, or a PNG, JPEG, WebP or SVG file.
-    #[arg(long, value_name = "URL|FILE")]
+    #[arg(long, value_name = "URL|FILE", value_hint = ValueHint::FilePath)]
     pub(crate) icon: Option<String>,
 }
 
@@ -79,10 +80,10 @@ pub(crate) struct IdentityArgs {
 #[serde(rename_all = "kebab-case", default)]
 pub(crate) struct ServeArgs {
     /// Folders of skills, or single skills, each as `[PREFIX=]DIR`.
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", add = folders_after_prefix())]
     pub(crate) dirs: Vec<String>,
     /// Pass on the skills of a configured server under `skill://LABEL/`; may be repeated.
-    #[arg(long, value_name = "LABEL")]
+    #[arg(long, value_name = "LABEL", add = labels())]
     pub(crate) upstream: Vec<String>,
     /// Pass on tools and prompts of these servers as `LABEL__NAME` if `LABEL/NAME` matches, such as
     /// `acme/read_*`; may be repeated.
@@ -192,7 +193,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N/s[:BURST]")]
     pub(crate) rate: Option<String>,
     /// Record each request as one line in this file, or on standard error without one.
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-", value_hint = ValueHint::FilePath)]
     pub(crate) access_log: Option<String>,
     /// Record only a share of the requests, such as `1/100`.
     #[arg(long, value_name = "1/N")]

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueHint};
+
+use crate::completion::paths_or_handles;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
@@ -28,7 +30,7 @@ pub(crate) struct KeyNewArgs {
 #[derive(Debug, Args)]
 pub(crate) struct SignArgs {
     /// The folder of one skill.
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(crate) skill: String,
     /// The private key, as `key new` or `openssl genpkey -algorithm ed25519` writes it [default: the
     /// key that `key new` made].
@@ -54,7 +56,7 @@ pub(crate) struct SignArgs {
 #[derive(Debug, Args)]
 pub(crate) struct VerifySignatureArgs {
     /// Folders of skills, or handles such as `acme:refunds`.
-    #[arg(required = true, value_name = "PATH|HANDLE")]
+    #[arg(required = true, value_name = "PATH|HANDLE", add = paths_or_handles())]
     pub(crate) skills: Vec<String>,
     #[command(flatten)]
     pub(crate) trusted: TrustedSignerArgs,
@@ -74,7 +76,7 @@ pub(crate) struct VerifySignatureArgs {
 #[derive(Debug, Args)]
 pub(crate) struct TrustedSignerArgs {
     /// A trusted key: a file in PEM form, or `ed25519:…`; may be repeated.
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
     pub(crate) key: Vec<String>,
     /// A trusted root: certificates in PEM form, or the `trusted_root.json` of a Sigstore instance;
     /// may be repeated.

@@ -70,11 +70,12 @@ pub(crate) fn run() -> ExitStatus {
     let is_run = name == RUN;
     let outcome = cli.command.check_built_in(name).and_then(|()| dispatch(cli.command));
     outcome.unwrap_or_else(|failure| {
+        let exit = failure.exit();
         if !failure.is_silent() {
             // If standard error is closed as well, there is no other place to report to.
-            let _ = writeln!(prose::stderr(), "{failure}");
+            let _ = writeln!(prose::stderr(), "{}", failure.or_usual_hint());
         }
-        own_exit(is_run, failure.exit())
+        own_exit(is_run, exit)
     })
 }
 

@@ -294,7 +294,7 @@ impl Session {
             }
             // No server was listed before, so only skills of folders are known.
             Some(folder) => {
-                let found = self.host.known().await;
+                let found = self.host.known();
                 let items = found.registry.items().iter();
                 let of_folder = items.filter(|item| item.skill.id().origin == *folder);
                 let registry = Registry::new(of_folder.map(|item| item.skill.clone()));
@@ -323,7 +323,7 @@ impl Session {
                 if let Some(hint) = self.label_for_handle(typed) {
                     return refusal.hint(hint);
                 }
-                let known = self.host.known().await;
+                let known = self.host.known();
                 let items = known.registry.items();
                 let meant = if typed.contains(':') {
                     nearest(typed, items.iter().map(|item| item.handle.as_str()))
@@ -394,7 +394,7 @@ impl Session {
 
     /// Gives a skill the handle that listings show.
     async fn named(&self, listed: ListedSkill) -> NamedSkill {
-        let known = if self.offline { self.host.discover().await } else { self.host.known().await };
+        let known = if self.offline { self.host.discover().await } else { self.host.known() };
         let id = listed.id();
         let item = known.registry.items().iter().find(|item| item.skill.id() == id);
         let handle = item.map_or_else(|| id.to_string(), |item| item.handle.clone());

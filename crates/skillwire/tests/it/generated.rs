@@ -61,6 +61,43 @@ async fn installed_skills_agents_and_codes_are_completed() {
     assert_eq!(completed(&user, &["check", "--explain", "git-i"]).await, ["git-ignored"]);
 }
 
+/// What each shell asks the program for, as its script asks it.
+#[tokio::test]
+async fn paths_are_completed_in_bash_zsh_and_fish() {
+    let user = TestUser::new();
+    user.home.file("work/skills/pdf/SKILL.md", crate::support::skill_with("pdf", ""));
+    user.home.file("work/skills.toml", "");
+    let words = |line: &'static str| line.split(' ').collect::<Vec<_>>();
+    for (line, offered) in [
+        ("check sk", &["skills/", "skills.toml"][..]),
+        ("check ./skills/p", &["./skills/pdf/"]),
+        ("serve team=sk", &["team=skills/"]),
+        ("add ./sk", &["./skills/", "./skills.toml"]),
+        ("pack skills/", &["skills/pdf/"]),
+        ("serve skills --config sk", &["skills/", "skills.toml"]),
+    ] {
+        let words = words(line);
+        let sorted = |mut found: Vec<String>| {
+            found.sort();
+            found
+        };
+        let expected = sorted(offered.iter().map(|&it| it.to_owned()).collect());
+        assert_eq!(sorted(completed(&user, &words).await), expected, "bash: {line}");
+        let ask = async |shell: &str| {
+            let mut command = user.command(&[&["--", "skillwire"], &words[..]].concat());
+            command.env("SKILLWIRE_COMPLETE", shell).env("_CLAP_IFS", "\n");
+            command.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+            finish(command).await.assert_exit(0).stdout
+        };
+        for shell in ["zsh", "fish"] {
+            let found = ask(shell).await;
+            // Each line may have a description behind the value.
+            let values = found.lines().map(|it| it.split(['\t', ':']).next().unwrap().to_owned());
+            assert_eq!(sorted(values.collect()), expected, "{shell}: {line}");
+        }
+    }
+}
+
 /// Bash takes a colon for the end of a word, and every handle has one.
 #[cfg(unix)]
 #[tokio::test]

@@ -196,6 +196,8 @@ async fn errors_say_what_to_do_next() {
     ] {
         let ran = run(&folder, arguments).await;
         assert_eq!(ran.stdout, "", "{arguments:?}");
+        let says_next = ran.stderr.contains("\nhelp: ") || ran.stderr.contains("try '--help'");
+        assert!(says_next, "{arguments:?}: {}", ran.stderr);
         writeln!(all, "$ skillwire {}\n{}", arguments.join(" "), ran.transcript()).unwrap();
     }
     insta::assert_snapshot!(all);

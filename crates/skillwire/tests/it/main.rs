@@ -12,7 +12,7 @@ mod first_use;
 mod generated;
 mod help;
 mod host;
-#[cfg(feature = "hub")]
+#[cfg(all(feature = "hub", unix))]
 mod hub;
 #[cfg(feature = "add")]
 mod installing;

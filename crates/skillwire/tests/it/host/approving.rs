@@ -37,6 +37,32 @@ async fn an_approval_by_a_flag_is_recorded_and_shown_as_unattended_cl_12() {
 }
 
 #[tokio::test]
+async fn no_message_for_a_pipe_names_the_option_that_answers_cl_12() {
+    let (user, skills) = (TestUser::new(), refunds());
+    user.add_folder_server("acme", &skills).await;
+    user.approve("acme:refunds").await;
+    user.home.file(".cursor/mcp.json", "{}\n");
+    let source = skills.join("acme");
+    let add = ["add", source.to_str().unwrap(), "--agent", "codex"];
+    user.run_ok(&[&add[..], &["--global", "--yes"]].concat()).await;
+    let ask: [&[&str]; 4] = [
+        &add,
+        &["remove", "refunds"],
+        &["server", "remove", "acme"],
+        &["setup", "--agent", "cursor"],
+    ];
+    for arguments in ask {
+        let ran = user.run(arguments).await.assert_exit(2);
+        assert!(
+            ran.stderr.contains("Run this command in a terminal"),
+            "{arguments:?} {}",
+            ran.stderr
+        );
+        assert!(!ran.stderr.contains("--yes"), "{arguments:?} {}", ran.stderr);
+    }
+}
+
+#[tokio::test]
 async fn a_user_is_asked_once_more_and_told_why_when_packages_leave_a_skill() {
     const REASON: &str = "Packages in `node_modules` are no part of a skill.";
     let user = TestUser::new();

@@ -122,6 +122,29 @@ async fn a_signed_decision_of_a_trusted_key_loads_exactly_its_content_without_a_
 }
 
 #[tokio::test]
+async fn a_decision_counts_for_a_skill_that_its_full_uri_names_once_the_server_is_listed() {
+    let scene = Scene::trusting(&[1]).await;
+    scene.carry(REFUNDS, &scene.decision(REFUNDS), &[1]);
+    let shown = scene.user.run_json(&["list", "--json"]).await;
+    let named = format!("hub:{REFUNDS}");
+    // Without a listing, the skill might lie inside another one.
+    scene.hub.set_fault(Fault::member("skills/list", "skills", "none"));
+    scene.user.run(&["load", &named]).await.assert_refused(4, "not_approved");
+    scene.carry(REFUNDS, &scene.decision(REFUNDS), &[1]);
+    scene.user.run_ok(&["load", &named]).await;
+    assert_eq!(shown["skills"][0]["decision"]["state"], "decided");
+    // An approved skill needs no listing.
+    scene.hub.clear_log();
+    scene.user.run_ok(&["load", &named]).await;
+    assert_eq!(scene.hub.count("skills/list"), 0);
+    // A skill inside another one of the server is the user's to decide about.
+    scene.hub.set_skill("acme/refunds/inner", [("x", "x")]);
+    let inner = "skill://acme/refunds/inner/SKILL.md";
+    scene.carry(inner, &scene.decision(inner), &[1]);
+    scene.user.run(&["load", &format!("hub:{inner}")]).await.assert_refused(4, "not_approved");
+}
+
+#[tokio::test]
 async fn decisions_for_another_skill_by_another_key_outside_their_time_or_forged_are_none() {
     let scene = Scene::trusting(&[1]).await;
     let honest = scene.decision(REFUNDS);
@@ -264,6 +287,8 @@ async fn a_lock_file_carries_the_keys_and_takes_decisions_about_skills_that_it_d
     let load = ["load", "hub:refunds", "--lock", "skillwire.lock"];
     agent.run(&load[..2]).await.assert_exit(4);
     agent.run_ok(&load).await;
+    let named = format!("hub:{REFUNDS}");
+    agent.run_ok(&["load", &named, "--lock", "skillwire.lock"]).await;
     scene.hub.clear_faults();
     agent.run(&load).await.assert_refused(4, "not_locked");
     // A skill that the lock lists stays at the content that it lists.

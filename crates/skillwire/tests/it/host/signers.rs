@@ -95,6 +95,7 @@ async fn a_signer_decides_instead_of_the_user_only_where_the_user_wrote_so() {
         user.run(&["load", "acme:refunds"]).await.assert_exit(4);
     }
     trust(&user, &["acme"], "server = \"acme\"\ninstead-of-asking = [\"acme\"]");
+    user.run_ok(&["load", "acme:skill://acme/refunds/SKILL.md"]).await;
     user.run_ok(&["load", "acme:refunds"]).await;
     let row = row(&user).await;
     assert_eq!((&row["state"], &row["decided"]), (&json!("approved"), &json!("signature")));

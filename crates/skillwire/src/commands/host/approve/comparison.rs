@@ -6,12 +6,12 @@ use std::{
 };
 
 use skillwire_core::{
-    LineChange, diff_lines,
+    diff_lines,
     visible::{lines, one_line},
 };
 use skillwire_host::FileComparison;
 
-use crate::output::{ADDED, FAINT, NOTE, REMOVED};
+use crate::output::{FAINT, NOTE, changed_line};
 
 /// Larger files are not compared.
 pub(in super::super) const MAX_BYTES: u64 = 1 << 20;
@@ -57,14 +57,7 @@ fn unified(out: &mut impl Write, path: &str, old: &str, new: &str) -> io::Result
                 return writeln!(out, "{FAINT}and more; `skillwire show` shows the file{FAINT:#}");
             }
             let text = visible(line.text);
-            match line.change {
-                LineChange::Unchanged => writeln!(out, " {text}")?,
-                LineChange::Removed => writeln!(out, "{REMOVED}-{text}{REMOVED:#}")?,
-                LineChange::Added => writeln!(out, "{ADDED}+{text}{ADDED:#}")?,
-            }
-            if !line.is_ended {
-                writeln!(out, "{FAINT}\\ No newline at end of file{FAINT:#}")?;
-            }
+            changed_line(out, line, &text)?;
         }
     }
     Ok(())

@@ -62,6 +62,6 @@ fn confirm_removal(settings: &HostSettings, label: &ServerLabel) -> Result<(), F
         None => Err(Failure::usage(format!(
             "The server `{label}` has {decisions} about its skills, which would be deleted with it."
         ))
-        .hint("Pass `--yes` to delete them without being asked.")),
+        .hint("Run this command in a terminal and decide there.")),
     }
 }
