@@ -246,6 +246,27 @@ def command_lines(root: Path) -> list[str]:
     return problems
 
 
+# The scanner's pattern for scripts that install something without a question.
+SCANNED = re.compile(r"\(\?:-y\|--yes\)")
+
+
+def answering_flags(root: Path) -> list[str]:
+    """Messages that name `--yes`: a model that reads one answers in place of the user (row CL-12)."""
+    problems = []
+    for sources in crates(root).values():
+        for source in sources:
+            path = source.path.relative_to(root)
+            # The help of a command names the option; no message does.
+            if "args" in path.parts:
+                continue
+            for line in source.own:
+                text = line.strip()
+                named = "--yes" in SCANNED.sub("", text.replace('"--yes"', ""))
+                if named and not text.startswith("//"):
+                    problems.append(f"{path}: a message names the option that answers for the user: {text}")
+    return problems
+
+
 def glossary(root: Path) -> list[str]:
     """Types that the glossary names and the code no longer has."""
     types = {
@@ -272,6 +293,7 @@ def check(root: Path, models: dict) -> list[str]:
     problems += machine_paths(root, names)
     problems += glossary(root)
     problems += command_lines(root)
+    problems += answering_flags(root)
     problems += dependencies.check(root)
     return problems
 
