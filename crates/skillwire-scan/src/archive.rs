@@ -110,7 +110,8 @@ const RAR_5: &[u8] = b"Rar!\x1a\x07\x01\x00";
 pub(crate) fn needs_password(bytes: &[u8]) -> bool {
     if bytes.starts_with(ZIP) {
         let first = bytes.get(6).is_some_and(|flags| flags & 1 == 1);
-        return first || zip_entries(bytes).is_some_and(|all| all.iter().any(|it| it.encrypted));
+        let listed = |list: ZipList<'_>| list.entries.iter().any(|it| it.encrypted);
+        return first || zip_list(bytes).is_some_and(listed);
     }
     if bytes.starts_with(SEVEN_ZIP) {
         // The name of the cipher, in the list of what the archive was made with at its end. A list that
@@ -193,17 +194,22 @@ impl Entries<'_> {
     }
 
     fn zip(&mut self, bytes: &[u8]) {
-        let Some(entries) = zip_entries(bytes) else {
+        let Some(list) = zip_list(bytes) else {
             self.coverage.miss(self.archive, Some(bytes.len() as u64), UnseenReason::Unreadable);
             return;
         };
-        if entries.len() >= MOST_ENTRIES {
+        if list.entries.len() >= MOST_ENTRIES {
             self.coverage.miss(self.archive, Some(bytes.len() as u64), UnseenReason::TooLarge);
+        } else if !list.whole {
+            self.coverage.miss(self.archive, Some(bytes.len() as u64), UnseenReason::Unreadable);
         }
-        for entry in entries {
+        for entry in list.entries {
             let name = String::from_utf8_lossy(entry.name);
             if name.ends_with('/') {
                 continue;
+            }
+            if !entry.agrees {
+                self.miss(&name, Some(u64::from(entry.size)), UnseenReason::Unreadable);
             }
             let reason = match (entry.data, entry.method) {
                 _ if entry.encrypted => UnseenReason::Encrypted,
@@ -310,10 +316,19 @@ struct ZipEntry<'a> {
     size: u32,
     /// The compressed bytes, if they are where the list says.
     data: Option<&'a [u8]>,
+    /// Whether the header before the data names the same size. Some programs go by that one.
+    agrees: bool,
 }
 
-/// The list at the end of a ZIP archive, which is what programs that unpack it go by.
-fn zip_entries(bytes: &[u8]) -> Option<Vec<ZipEntry<'_>>> {
+/// The files of a ZIP archive.
+struct ZipList<'a> {
+    entries: Vec<ZipEntry<'a>>,
+    /// Whether these are as many as the archive says, with nothing behind them.
+    whole: bool,
+}
+
+/// The list at the end of a ZIP archive, which is what most programs that unpack it go by.
+fn zip_list(bytes: &[u8]) -> Option<ZipList<'_>> {
     let u16_at = |at: usize| {
         let it = bytes.get(at..at.checked_add(2)?)?;
         Some(u16::from_le_bytes([it[0], it[1]]))
@@ -327,30 +342,39 @@ fn zip_entries(bytes: &[u8]) -> Option<Vec<ZipEntry<'_>>> {
     let end = bytes[from..].windows(4).rposition(|it| it == b"PK\x05\x06")? + from;
     let count = usize::from(u16_at(end + 10)?);
     let length = u32_at(end + 12)? as usize;
+    let comment = usize::from(u16_at(end + 20)?);
     // Where the list really begins: a program before the archive shifts every place in it.
     let start = end.checked_sub(length)?;
     let shift = start.checked_sub(u32_at(end + 16)? as usize)?;
     let mut at = start;
     let mut entries = Vec::new();
-    while entries.len() < count.min(MOST_ENTRIES) {
+    while at < end && entries.len() < MOST_ENTRIES {
         if bytes.get(at..at + 4)? != b"PK\x01\x02" {
-            return None;
+            break;
         }
         let (flags, method) = (u16_at(at + 8)?, u16_at(at + 10)?);
         let (packed, size) = (u32_at(at + 20)? as usize, u32_at(at + 24)?);
         let name_length = usize::from(u16_at(at + 28)?);
         let more = usize::from(u16_at(at + 30)?) + usize::from(u16_at(at + 32)?);
-        let local = (u32_at(at + 42)? as usize).checked_add(shift)?;
+        let local = (u32_at(at + 42)? as usize).checked_add(shift)?.min(bytes.len());
         let name = bytes.get(at + 46..at + 46 + name_length)?;
         let data = || {
+            if bytes.get(local..local + ZIP.len())? != ZIP {
+                return None;
+            }
             let names = usize::from(u16_at(local + 26)?) + usize::from(u16_at(local + 28)?);
             let from = local.checked_add(30)?.checked_add(names)?;
             bytes.get(from..from.checked_add(packed)?)
         };
-        entries.push(ZipEntry { name, encrypted: flags & 1 == 1, method, size, data: data() });
+        // A size that is not known before the data stands behind it.
+        let agrees = u16_at(local + 6).is_some_and(|flags| flags & 8 != 0)
+            || u32_at(local + 18).is_some_and(|it| it as usize == packed);
+        let (encrypted, data) = (flags & 1 == 1, data());
+        entries.push(ZipEntry { name, encrypted, method, size, data, agrees });
         at += 46 + name_length + more;
     }
-    Some(entries)
+    let whole = at == end && entries.len() == count && end + 22 + comment == bytes.len();
+    Some(ZipList { entries, whole })
 }
 
 /// Inflates a few bytes; what is over a limit is left out, and the second value is false.

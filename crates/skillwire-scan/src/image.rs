@@ -20,6 +20,8 @@ pub(crate) struct ImageParts {
     pub(crate) texts: Vec<String>,
     /// Whether every text field was taken as a whole.
     pub(crate) complete: bool,
+    /// Whether it breaks off, or a part of it has a length that cannot be.
+    pub(crate) broken: bool,
     /// Where the image ends, if that could be told.
     end: Option<usize>,
 }
@@ -37,6 +39,7 @@ pub(crate) fn parts(bytes: &[u8]) -> ImageParts {
     } else {
         parts.riff(bytes);
     }
+    parts.broken |= parts.end.is_none();
     parts
 }
 
@@ -181,18 +184,20 @@ impl ImageParts {
             let it = bytes.get(at..at.checked_add(4)?)?;
             Some(u32::from_le_bytes([it[0], it[1], it[2], it[3]]) as usize)
         };
+        self.end = length(4).and_then(|size| size.checked_add(8)).filter(|end| *end <= bytes.len());
         let mut at = 12_usize;
         while let (Some(kind), Some(size)) = (bytes.get(at..at + 4), length(at + 4)) {
-            let Some(data) = bytes.get(at + 8..(at + 8).saturating_add(size)) else { break };
+            let Some(data) = bytes.get(at + 8..(at + 8).saturating_add(size)) else {
+                // What stands behind the end need not be a part.
+                self.broken |= self.end.is_none_or(|end| at < end);
+                break;
+            };
             match kind {
                 b"XMP " => self.add(data),
                 b"EXIF" | b"LIST" => self.add_values(data),
                 _ => {}
             }
             at = (at + 8).saturating_add(size).saturating_add(size % 2);
-        }
-        if let Some(size) = length(4) {
-            self.end = size.checked_add(8).filter(|end| *end <= bytes.len());
         }
     }
 }

@@ -133,6 +133,9 @@ impl<'a> SkillParts<'a> {
         if !parts.complete {
             report.coverage.miss(path, Some(bytes.len() as u64), UnseenReason::TooDeep);
         }
+        if parts.broken {
+            report.coverage.miss(path, Some(bytes.len() as u64), UnseenReason::Unreadable);
+        }
         for text in parts.texts {
             let text = MappedText::made(fold(&text).text.text, 0);
             let passage = self.passage(index, PassageKind::Comment, None, text);

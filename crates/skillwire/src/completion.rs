@@ -244,7 +244,7 @@ mod tests {
 
     /// A path below a repository or a skill, which is not one of this machine, and what is written as a
     /// word of another kind.
-    const NO_PATHS: [&str; 2] = ["add path", "load read"];
+    const NO_PATHS: [&str; 3] = ["add path", "load read", "show file"];
 
     fn takes_path(command: &str, arg: &Arg) -> bool {
         let names = arg.get_value_names().unwrap_or_default();

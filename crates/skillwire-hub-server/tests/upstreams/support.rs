@@ -13,7 +13,7 @@ use skillwire_git::GitOptions;
 use skillwire_host::{Endpoint, WebOrigin};
 use skillwire_hub::{
     AccessPolicy, AuditAction, AuditEntry, AuditFilter, Caller, NamespaceName, PageRequest,
-    ResourcePatterns, ReviewRules, Role, Subject, ToolPatterns, Upstream, UpstreamLimits,
+    ResourcePatterns, ReviewRules, Role, Scope, Subject, ToolPatterns, Upstream, UpstreamLimits,
     UpstreamMode, UpstreamSource, Verdict,
 };
 use skillwire_hub_server::{AccessHandle, Following, HubAccess, HubIdentity, ServingOptions};
@@ -217,9 +217,10 @@ impl Hub {
         self.store.change_upstream(&self.admin, &label(name), change).await.unwrap();
     }
 
-    /// Makes a token of a subject.
+    /// A token that reads and reviews where its subject has the role for it.
     pub(crate) async fn token(&self, subject: &str) -> String {
         let new = NewToken::new("test", subject.parse().unwrap());
+        let new = new.with_scopes([Scope::Read, Scope::Review]);
         self.store.create_token(&self.admin, new).await.unwrap().1.expose()
     }
 

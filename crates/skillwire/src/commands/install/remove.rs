@@ -19,19 +19,23 @@ pub(in crate::commands) fn run(args: &RemoveArgs) -> Outcome {
     let state = InstallState::new(&settings);
     let installed = state.load()?;
     let (handles, names) = split_handles(&args.names, installed.skills());
+    let mut exit = Exit::Ok;
     for handle in &handles {
         let mut words = vec!["revoke", handle.as_str()];
         words.extend(args.json.then_some("--json"));
-        run_command(&words)?;
+        let ended = run_command(&words)?;
+        if exit == Exit::Ok {
+            exit = ended;
+        }
     }
     if names.is_empty() && !args.all {
-        return Ok(Exit::Ok);
+        return Ok(exit);
     }
     let found = find(installed.skills(), &names, args.scope, &Project::find()?)?;
     let found: Vec<InstalledSkill> = found.into_iter().cloned().collect();
     if found.is_empty() {
         writeln!(prose::stderr(), "No skill is installed here.")?;
-        return Ok(Exit::Ok);
+        return Ok(exit);
     }
     if !args.json {
         let mut err = prose::stderr();
@@ -44,7 +48,7 @@ pub(in crate::commands) fn run(args: &RemoveArgs) -> Outcome {
     let question = format!("Remove {}?", counted(found.len(), "skill"));
     if !args.yes && !agrees(&settings, &question, false)? {
         writeln!(prose::stderr(), "Nothing was removed.")?;
-        return Ok(Exit::Ok);
+        return Ok(exit);
     }
     installing::remove(&state, &found, args.discard_edits)?;
     let of_host: Vec<_> =
@@ -57,10 +61,10 @@ pub(in crate::commands) fn run(args: &RemoveArgs) -> Outcome {
     }
     if args.json {
         report::json(&mut io::stdout().lock(), &json!({"removed": found}))?;
-        return Ok(Exit::Ok);
+        return Ok(exit);
     }
     for skill in &found {
         writeln!(prose::stdout(), "Removed {}.", kept::name_of(skill))?;
     }
-    Ok(Exit::Ok)
+    Ok(exit)
 }

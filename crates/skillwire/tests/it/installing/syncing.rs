@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use skillwire_testkit::SkillFolder;
 
 use super::forge::Forge;
@@ -305,6 +305,11 @@ async fn a_server_of_the_user_or_with_more_decisions_stays() {
     sync(&forge.user, &agreed).await.assert_exit(0);
     forge.user.approve("team:two").await;
     project(&forge, "[project]\n");
+    let ran = sync(&forge.user, &["--trust-project", "--dry-run"]).await.assert_exit(0);
+    assert!(ran.stdout.contains("The server team would stay"), "{ran:?}");
+    let ran = sync(&forge.user, &["--trust-project", "--dry-run", "--json"]).await.assert_exit(0);
+    assert_eq!(ran.json()["serversKept"], json!(["team"]));
+    assert_eq!(ran.json()["serversRemoved"], json!([]));
     let ran = sync(&forge.user, &agreed).await.assert_exit(0);
     assert!(ran.stdout.contains("The server team stays"), "{ran:?}");
     assert_eq!(forge.user.state_of("team:two").await, "approved");
@@ -339,6 +344,11 @@ async fn a_sync_that_only_shows_or_fails_adds_no_server() {
     project(&forge, &text("refund"));
     let ran = sync(&forge.user, &["--trust-project", "--yes"]).await;
     ran.assert_refused(5, "Did you mean `refunds`?");
+    assert_eq!(servers().await, none);
+    forge.user.home.file("sw/state/settings.toml", "unattended-approvals = false\n");
+    project(&forge, &text("refunds"));
+    let ran = sync(&forge.user, &["--trust-project", "--yes"]).await;
+    ran.assert_refused(8, "Your settings let no skill be approved unattended.");
     assert_eq!(servers().await, none);
 }
 

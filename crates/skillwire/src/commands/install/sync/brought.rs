@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, path::Path};
 use serde::{Deserialize, Serialize};
 use skillwire_core::SkillUri;
 use skillwire_state::StateFile;
-use skillwire_trust::{Origin, RecordStore as _, ServerLabel, SkillId};
+use skillwire_trust::{Origin, Record, RecordStore as _, ServerLabel, SkillId};
 
 use super::{
     SyncReport,
     files::ProjectFiles,
-    servers::{OwnLabels, PlannedApprovals},
+    servers::{self, OwnLabels, PlannedApprovals},
 };
 use crate::{
     failure::Failure,
@@ -42,6 +42,9 @@ struct BroughtServer {
 #[derive(Default)]
 pub(super) struct DroppedServers {
     pub(super) servers: Vec<ServerLabel>,
+    /// Servers that stay, because the user decided about more of their skills: those decisions would go
+    /// with them.
+    pub(super) kept: Vec<ServerLabel>,
     /// Skills whose approval goes, with their handles.
     approvals: Vec<(SkillId, String)>,
 }
@@ -105,57 +108,43 @@ pub(super) fn dropped(
             }
         }
         let is_named = labels.values().any(|own| *own == label);
-        if brought.configured && !is_named && others().next().is_none() {
-            dropped.servers.push(label);
+        if !brought.configured || is_named || others().next().is_some() {
+            continue;
         }
+        let goes = |record: &Record| dropped.approvals.iter().any(|(id, _)| *id == record.id);
+        let (records, _) = settings.records().of_origin(&Origin::Server(label.clone()));
+        let stays = records.iter().any(|record| {
+            let given = record.approval.is_some() && !goes(record);
+            given || record.declined.is_some() || record.disabled
+        });
+        if stays { &mut dropped.kept } else { &mut dropped.servers }.push(label);
     }
     Ok(dropped)
 }
 
-/// Withdraws the approvals and removes the servers. A server stays where the user decided about more of
-/// its skills: those decisions would go with it.
+/// Withdraws the approvals and removes the servers.
 pub(super) async fn take_away(
     settings: &HostSettings,
     dropped: DroppedServers,
     report: &mut SyncReport,
 ) -> Result<(), Failure> {
+    report.kept_servers = dropped.kept;
     if dropped.servers.is_empty() && dropped.approvals.is_empty() {
         return Ok(());
     }
-    let options = SessionOptions { offline: true, ..SessionOptions::default() };
-    let session = Session::open(&options)?;
-    let taken = take(settings, &session, dropped, report);
+    let session = Session::open(&SessionOptions { offline: true, ..SessionOptions::default() })?;
+    let withdraw = || -> Result<(), Failure> {
+        for (id, handle) in dropped.approvals {
+            if session.host().revoke(&id)? {
+                report.withdrawn.push(handle);
+            }
+        }
+        servers::remove(settings, &session, &dropped.servers)
+    };
+    let withdrawn = withdraw();
     session.host().disconnect().await;
-    taken
-}
-
-fn take(
-    settings: &HostSettings,
-    session: &Session,
-    dropped: DroppedServers,
-    report: &mut SyncReport,
-) -> Result<(), Failure> {
-    for (id, handle) in dropped.approvals {
-        if session.host().revoke(&id)? {
-            report.withdrawn.push(handle);
-        }
-    }
-    for label in dropped.servers {
-        let (records, _) = settings.records().of_origin(&Origin::Server(label.clone()));
-        let is_decided = records.iter().any(|record| {
-            record.approval.is_some() || record.declined.is_some() || record.disabled
-        });
-        if is_decided {
-            report.kept_servers.push(label);
-            continue;
-        }
-        // The configuration goes last, as in `server remove`: under a label that is free again, another
-        // server would inherit what is left of this one.
-        session.host().remove_server(&label)?;
-        settings.logins().remove(&label)?;
-        settings.servers().remove(&label)?;
-        report.removed_servers.push(label);
-    }
+    withdrawn?;
+    report.removed_servers = dropped.servers;
     Ok(())
 }
 

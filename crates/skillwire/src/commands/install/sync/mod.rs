@@ -12,7 +12,9 @@ use serde_json::json;
 use skillwire_install::InstalledSkill;
 use skillwire_trust::ServerLabel;
 
-use self::{brought::DroppedServers, files::ProjectFiles};
+use self::{
+    brought::DroppedServers, files::ProjectFiles, servers::OwnLabels, sources::PlannedSources,
+};
 use super::{installing, state::InstallState, targets::Project};
 use crate::{
     args::SyncArgs,
@@ -42,6 +44,8 @@ struct SyncReport {
     /// Handles of skills of servers that are approved as the lock file pins them.
     approved: Vec<String>,
     lock_written: bool,
+    /// Whether it is recorded what came from servers, so that a later sync can take it away.
+    recorded: bool,
 }
 
 pub(in crate::commands) fn run(args: &SyncArgs) -> Outcome {
@@ -54,40 +58,63 @@ pub(in crate::commands) fn run(args: &SyncArgs) -> Outcome {
         let mut report = SyncReport::default();
         let planned = sources::resolve(args, &settings, &state, &mut files).await?;
         let labels = servers::configure(args, &settings, &files, &mut report)?;
-        let approvals = match servers::resolve(args, &settings, &mut files, &labels).await {
-            Ok(approvals) => approvals,
+        let place = SyncPlace { settings: &settings, state: &state, labels: &labels };
+        match carry_out(args, &place, &mut files, planned, &mut report).await {
+            Ok(exit) => Ok(exit),
             Err(failure) => {
-                servers::take_back(&settings, &report.servers)?;
-                return Err(failure);
+                if !args.dry_run && !report.recorded {
+                    servers::take_back(&settings, &report.servers).await?;
+                }
+                Err(failure)
             }
-        };
-        let removed = sources::dropped(&state, &files)?;
-        let dropped = brought::dropped(&settings, &files, &labels, &approvals)?;
-        if args.dry_run {
-            let install = planned.missing.iter().map(|skill| skill.bundle.name().to_string());
-            let remove = removed.into_iter().map(|skill| skill.name);
-            let changes = PlannedChanges {
-                install: install.collect(),
-                remove: remove.collect(),
-                servers: &report.servers,
-                dropped: &dropped,
-            };
-            return show_planned(args, &files, &changes);
         }
-        report.unchanged = planned.unchanged;
-        report.installed = installing::install(&state, &planned.missing, args.discard_edits)?;
-        installing::remove(&state, &removed, args.discard_edits)?;
-        report.removed = removed.into_iter().map(|skill| skill.name).collect();
-        report.approved = servers::approve(&settings, &approvals).await?;
-        brought::take_away(&settings, dropped, &mut report).await?;
-        brought::record(&settings, &files, &labels, &approvals, &report.servers)?;
-        if !args.frozen {
-            report.lock_written = files.write_lock()?;
-        }
-        // What was just written is what the user agreed to.
-        trust::record(&settings, &files)?;
-        finish(args, &files, &report)
     })
+}
+
+/// What a sync works on.
+struct SyncPlace<'a> {
+    settings: &'a HostSettings,
+    state: &'a InstallState,
+    labels: &'a OwnLabels,
+}
+
+/// Asks, installs, approves and takes away, or says what would change.
+async fn carry_out(
+    args: &SyncArgs,
+    place: &SyncPlace<'_>,
+    files: &mut ProjectFiles,
+    planned: PlannedSources,
+    report: &mut SyncReport,
+) -> Outcome {
+    let SyncPlace { settings, state, labels } = *place;
+    let approvals = servers::resolve(args, settings, files, labels).await?;
+    let removed = sources::dropped(state, files)?;
+    let dropped = brought::dropped(settings, files, labels, &approvals)?;
+    if args.dry_run {
+        let install = planned.missing.iter().map(|skill| skill.bundle.name().to_string());
+        let remove = removed.into_iter().map(|skill| skill.name);
+        let changes = PlannedChanges {
+            install: install.collect(),
+            remove: remove.collect(),
+            servers: &report.servers,
+            dropped: &dropped,
+        };
+        return show_planned(args, files, &changes);
+    }
+    report.unchanged = planned.unchanged;
+    report.installed = installing::install(state, &planned.missing, args.discard_edits)?;
+    installing::remove(state, &removed, args.discard_edits)?;
+    report.removed = removed.into_iter().map(|skill| skill.name).collect();
+    report.approved = servers::approve(settings, &approvals).await?;
+    brought::take_away(settings, dropped, report).await?;
+    brought::record(settings, files, labels, &approvals, &report.servers)?;
+    report.recorded = true;
+    if !args.frozen {
+        report.lock_written = files.write_lock()?;
+    }
+    // What was just written is what the user agreed to.
+    trust::record(settings, files)?;
+    finish(args, files, report)
 }
 
 /// What a sync would do.
@@ -108,6 +135,7 @@ fn show_planned(args: &SyncArgs, files: &ProjectFiles, changes: &PlannedChanges<
             "project": files.root(),
             "servers": servers.iter().map(ServerLabel::as_str).collect::<Vec<_>>(),
             "serversRemoved": dropped.servers.iter().map(ServerLabel::as_str).collect::<Vec<_>>(),
+            "serversKept": dropped.kept.iter().map(ServerLabel::as_str).collect::<Vec<_>>(),
             "wouldInstall": install,
             "wouldRemove": remove,
             "wouldWithdraw": withdrawn,
@@ -129,6 +157,12 @@ fn show_planned(args: &SyncArgs, files: &ProjectFiles, changes: &PlannedChanges<
     }
     for handle in &withdrawn {
         writeln!(out, "The approval of {STRONG}{handle}{STRONG:#} would be withdrawn.")?;
+    }
+    for label in &dropped.kept {
+        writeln!(
+            out,
+            "The server {STRONG}{label}{STRONG:#} would stay, because you decided about more of its skills."
+        )?;
     }
     let is_change = would > 0 || !servers.is_empty();
     if !is_change && withdrawn.is_empty() && dropped.servers.is_empty() {

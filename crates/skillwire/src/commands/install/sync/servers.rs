@@ -84,9 +84,32 @@ fn config(server: &ProjectServer, root: &Path) -> Result<ServerConfig, Failure> 
     }
 }
 
-/// Takes servers out again that [`configure`] has put in for a sync that failed.
-pub(super) fn take_back(settings: &HostSettings, added: &[ServerLabel]) -> Result<(), Failure> {
-    for label in added {
+/// Takes servers out again that [`configure`] has put in for a sync that failed, with the approvals that
+/// it came to.
+pub(super) async fn take_back(
+    settings: &HostSettings,
+    added: &[ServerLabel],
+) -> Result<(), Failure> {
+    if added.is_empty() {
+        return Ok(());
+    }
+    let session = Session::open(&SessionOptions { offline: true, ..SessionOptions::default() })?;
+    let removed = remove(settings, &session, added);
+    session.host().disconnect().await;
+    removed
+}
+
+/// Removes servers with everything that came from them.
+pub(super) fn remove(
+    settings: &HostSettings,
+    session: &Session,
+    labels: &[ServerLabel],
+) -> Result<(), Failure> {
+    for label in labels {
+        // The configuration goes last, as in `server remove`: under a label that is free again, another
+        // server would inherit what is left of this one.
+        session.host().remove_server(label)?;
+        settings.logins().remove(label)?;
         settings.servers().remove(label)?;
     }
     Ok(())
