@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { close, launch, look } from "../lib/browser.mjs";
-import { ordinary } from "../lib/fixtures.mjs";
+import { changed } from "../lib/fixtures.mjs";
 import { World, skill, waitFor, write } from "../lib/programs.mjs";
 
 const world = new World();
@@ -12,7 +12,8 @@ let origin;
 let page;
 
 before(async () => {
-  write(served, ordinary);
+  // Its `refunds` has findings.
+  write(served, changed);
   const { url } = await world.serve(served, "--page", "--name", "acme");
   origin = new URL(url).origin;
   page = await (await launch()).newPage();
