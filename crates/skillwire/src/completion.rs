@@ -169,6 +169,9 @@ fn after_equals(paths: fn() -> PathCompleter) -> ArgValueCompleter {
 }
 
 /// Completes a script of the skill, and then its arguments, which often name files.
+///
+/// `clap_complete` counts the first argument as place 0, as it does the script. Files of this machine are
+/// completed there where no file of the skill begins so.
 pub(crate) fn scripts_and_paths() -> ArgValueCompleter {
     struct Words;
 
@@ -178,7 +181,9 @@ pub(crate) fn scripts_and_paths() -> ArgValueCompleter {
         }
 
         fn complete_at(&self, place: usize, typed: &OsStr) -> Vec<CompletionCandidate> {
-            if place == 0 { beginning(files().candidates(), typed) } else { self.complete(typed) }
+            let of_skill =
+                if place == 0 { beginning(files().candidates(), typed) } else { Vec::new() };
+            if of_skill.is_empty() { self.complete(typed) } else { of_skill }
         }
     }
 
