@@ -147,7 +147,7 @@ async fn frozen_refuses_everything_that_the_lock_does_not_pin() {
 }
 
 #[tokio::test]
-async fn skills_of_servers_are_the_same_for_a_colleague_with_other_labels() {
+async fn skills_of_servers_are_the_same_for_a_colleague_with_other_labels_fu_17() {
     let forge = Forge::new();
     let team = refunds();
     let server = HttpServer::serve(&team, &["."]).await;
