@@ -1,5 +1,7 @@
 //! The few lines of a file that a finding is about.
 
+use std::ops::Range;
+
 use serde::Serialize;
 
 use crate::{secret_text, span::Span};
@@ -16,6 +18,9 @@ const AFTER: usize = 160;
 /// The most bytes that an excerpt marks.
 const MOST_MARKED: usize = 320;
 
+/// The most bytes of a character in UTF-8.
+const LONGEST_CHARACTER: usize = 4;
+
 /// Stands where a line was cut.
 const CUT: char = '…';
 
@@ -30,10 +35,12 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// Cuts an excerpt out of `text`; a passage that reaches too far is shortened.
+    /// Cuts an excerpt out of `text`; a passage that reaches too far is shortened, and one that divides
+    /// a character has all of it.
     pub fn of(text: &[u8], passage: Span) -> Self {
         let start = passage.start.min(text.len());
         let end = passage.end.clamp(start, text.len());
+        let (start, end) = whole_characters(text, start, end);
         let end = shortened(text, start, end);
         let (from, cut_before) = line_start(text, start);
         let (to, cut_after) = line_end(text, end);
@@ -71,6 +78,27 @@ impl Excerpt {
     pub fn marked(&self) -> Span {
         self.marked
     }
+}
+
+/// Widens a passage to the characters that it divides: a piece of one would be shown as no character at
+/// all, and what a finding about a hidden character is about would be lost. Bytes that are not UTF-8
+/// stay as they are.
+fn whole_characters(text: &[u8], start: usize, end: usize) -> (usize, usize) {
+    let first = character_around(text, start).map_or(start, |character| character.start);
+    if start == end {
+        return (first, first);
+    }
+    (first, character_around(text, end).map_or(end, |character| character.end))
+}
+
+/// The character that has bytes on both sides of `at`.
+fn character_around(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let before = at.saturating_sub(LONGEST_CHARACTER - 1);
+    let start = (before..at).rev().find(|start| text[*start] & 0xc0 != 0x80)?;
+    let most = text.len().min(start + LONGEST_CHARACTER);
+    let valid = text[start..most].utf8_chunks().next()?.valid();
+    let end = start + valid.chars().next()?.len_utf8();
+    (end > at).then_some(start..end)
 }
 
 /// Ends a passage within its first lines and not too far to the right.
@@ -163,6 +191,21 @@ mod tests {
         let (line, marked) = shown(&text, 0, 2_000);
         assert!(line.starts_with("xé") && !line.contains('\u{fffd}'), "{line}");
         assert_eq!(marked.chars().count(), 160);
+    }
+
+    #[test]
+    fn a_character_that_a_passage_divides_is_shown_whole() {
+        let text = "a\u{202e}b\u{e0073}c";
+        for (start, end) in [(1, 2), (2, 3), (3, 4), (1, 4)] {
+            assert_eq!(shown(text, start, end), pair(text, "\u{202e}"), "{start}..{end}");
+        }
+        assert_eq!(shown(text, 5, 6), pair(text, "\u{e0073}"));
+        assert_eq!(shown(text, 3, 6), pair(text, "\u{202e}b\u{e0073}"));
+        assert_eq!(shown(text, 2, 2), pair(text, ""));
+        // What only looks like the beginning of a character takes nothing with it.
+        let broken = Excerpt::of(b"\xe2ab", Span::new(1, 2));
+        assert_eq!(broken.text(), "\u{fffd}ab");
+        assert_eq!(broken.marked(), Span::new(3, 4));
     }
 
     #[test]

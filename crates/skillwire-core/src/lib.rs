@@ -79,5 +79,5 @@ pub use self::{
     path::{InvalidPath, RelPath, SKILL_FILE, SkillPath},
     repair::{Edit, Repair},
     span::{Position, Span},
-    uri::{InvalidUri, ResourceUri, Scheme, SkillUri, percent},
+    uri::{InvalidUri, LenientUri, ResourceUri, Scheme, SkillUri, percent},
 };

@@ -8,8 +8,10 @@ use std::{fmt, sync::Arc};
 use fluent_uri::Uri;
 use serde::{Serialize, Serializer};
 
+mod lenient;
 pub mod percent;
 
+pub use self::lenient::LenientUri;
 use self::percent::{decode, decode_or_keep, decode_path, encode};
 use crate::{
     name::SkillName,

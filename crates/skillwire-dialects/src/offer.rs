@@ -76,6 +76,23 @@ pub enum FetchRoute {
     },
 }
 
+impl FetchRoute {
+    /// Returns the addresses, besides the files' own URIs, at which or below which the server has
+    /// content of the skill.
+    pub fn addresses(&self) -> impl Iterator<Item = &str> {
+        let (first, second) = match self {
+            Self::Resources | Self::SkillsGet { .. } | Self::SkillsRead { .. } => (None, None),
+            Self::Manifest { uri } | Self::SingleResource { uri } => (Some(uri), None),
+            Self::Collection { skill_file, others } => (Some(skill_file), Some(others)),
+            Self::Documents { skill_file, list } => (Some(skill_file), Some(list)),
+            Self::WebFile { url } | Self::WebFolder { url } | Self::Archive { url, .. } => {
+                (Some(url), None)
+            }
+        };
+        first.into_iter().chain(second).map(String::as_str)
+    }
+}
+
 /// The promise of a listing about one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FilePromise {

@@ -20,14 +20,10 @@
 //! ```
 
 pub mod context;
-pub mod dialect;
 mod host;
-mod remote;
 pub mod tools;
 pub mod verification;
 mod window;
-
-mod page;
 
 /// Skills in folders of this machine.
 pub use skillwire_folders as local;
@@ -36,6 +32,8 @@ pub use skillwire_client::{
     Changes, ClientError, ClientOptions, CommandEndpoint, Endpoint, Interest, Secret,
     ServerDescription, WebOrigin,
 };
+pub use skillwire_dialects::templates::SkillTemplate;
+pub use skillwire_remote::{Listing, OriginAddress};
 pub use skillwire_trust::{
     Action, Answer, AnsweredReview, Approval, ApprovalBinding, ApprovalCard, ApprovalReview,
     ApprovedBy, ApprovedSkill, Audit, Budgets, Cache, Clock, Decision, Dialect, DialectMemory,
@@ -51,7 +49,7 @@ pub use self::{
     host::{
         DirectoryChild, Discovered, ExportedFile, FileComparison, FreshEntry, FreshListing, Host,
         HostBuilder, Inspected, Loaded, Relay, ResourceContent, SkillDecision, UndoableDecision,
+        fill_template,
     },
-    remote::{Listing, OriginAddress},
     window::{Child, DynamicContent, FileContent, FileForModel, FirstSeen, ToolCall, Window},
 };

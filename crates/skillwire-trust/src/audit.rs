@@ -31,6 +31,8 @@ pub enum Action {
     Execute,
     /// A script of the skill was run in isolation, or could not be.
     Run,
+    /// A resource of a server was read by its URI, without loading a skill.
+    ReadResource,
     /// A resource of another origin was read while an agent acted on a skill.
     CrossOriginRead,
     /// A skill was copied out.

@@ -10,6 +10,7 @@ use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use skillwire_core::SkillUri;
 use skillwire_dialects::Dialect;
 use skillwire_folders::GatedSkill;
+use skillwire_remote::{Listing, Remote};
 use skillwire_trust::{
     Action, Approval, EntrySource, Handle, KnownSkill, ListedSkill, LoggedContent, Origin, Reason,
     Record, Refusal, RefusalClass, Registry, Remedy, ServerLabel, SkillId,
@@ -17,10 +18,7 @@ use skillwire_trust::{
 use tokio::time::sleep;
 
 use super::{Host, unusable};
-use crate::{
-    context::catalogue::CatalogueItem,
-    remote::{Listing, Remote},
-};
+use crate::context::catalogue::CatalogueItem;
 
 /// The result of listing every origin.
 #[derive(Debug, Default)]
@@ -278,7 +276,7 @@ impl Host {
     }
 
     /// Returns the latest entry; asks the server unless the listing has the complete entry.
-    async fn certain(&self, skill: &KnownSkill) -> Result<ListedSkill, Refusal> {
+    pub(super) async fn certain(&self, skill: &KnownSkill) -> Result<ListedSkill, Refusal> {
         match self.newest(skill) {
             // No listing of an older dialect says whether a file changed.
             KnownSkill::Listed(listed) if listed.offer().is_none() => Ok(listed),

@@ -6,15 +6,13 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use skillwire_core::{Digest, ResourceUri, Resources};
 use skillwire_dialects::sep_2076::ArgumentValues;
+use skillwire_remote::pin;
 use skillwire_trust::{
     Action, ApprovedSkill, ListedSkill, Reason, Refusal, VerifiedFile, check_frontmatter,
 };
 
 use super::Host;
-use crate::{
-    dialect::{OfferedFiles, pin},
-    window::{DynamicContent, FileContent, FirstSeen, Window, find},
-};
+use crate::window::{DynamicContent, FileContent, FirstSeen, Window, find};
 
 /// How many comparisons of `SKILL.md` are remembered.
 const MOST_COMPARED: usize = 4_096;
@@ -126,8 +124,7 @@ impl Host {
         let offer = approved.listed().offer();
         let offer = offer.ok_or_else(|| Refusal::new(Reason::ArgumentUnknown).about(skill))?;
         let server = self.server_of(skill, skill.uri.file())?;
-        let files = OfferedFiles::new(&*server);
-        let (bytes, offer) = files.read_skill_file(skill, (**offer).clone()).await?;
+        let (bytes, offer) = server.read_skill_file(skill, (**offer).clone()).await?;
         let is_new = approved.content().is_none_or(|content| content.file(variant).is_none());
         self.keep_pin(skill, &pin(variant.clone(), &bytes))?;
         let file = VerifiedFile::check(skill, &pin(skill.uri.file().clone(), &bytes), bytes)?;

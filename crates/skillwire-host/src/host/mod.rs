@@ -11,6 +11,8 @@ mod loading;
 mod pinning;
 mod reading;
 mod relaying;
+mod resources;
+mod templates;
 mod vouching;
 
 use std::{
@@ -25,6 +27,7 @@ use std::{
 use parking_lot::Mutex;
 use skillwire_client::{ClientOptions, Endpoint};
 use skillwire_core::Digest;
+use skillwire_remote::{OriginAddress, Remote, RemoteSettings};
 use skillwire_trust::{
     Action, Answer, ApprovedSkill, Audit, Cache, Clock, DecisionKeys, DialectMemory, Event,
     LockFile, LoggedContent, MemoryDialects, MemoryRecords, NoAudit, NoCache, NoPrompter, Origin,
@@ -39,13 +42,12 @@ pub use self::{
     discovering::Discovered,
     exporting::ExportedFile,
     loading::Loaded,
-    reading::{Inspected, ResourceContent},
+    reading::Inspected,
     relaying::{DirectoryChild, FreshEntry, FreshListing, Relay},
+    resources::ResourceContent,
+    templates::fill_template,
 };
-use crate::{
-    remote::{OriginAddress, Remote},
-    window::{Window, decision},
-};
+use crate::window::{Window, decision};
 
 /// Connects to servers, remembers decisions and opens windows; clones are cheap.
 #[derive(Clone)]
@@ -234,15 +236,16 @@ impl Host {
     /// A server that had the label before is replaced, but the decisions about its skills stay.
     pub fn add_server(&self, label: ServerLabel, address: impl Into<OriginAddress>) {
         let mut policy = Arc::clone(&self.inner.policy);
-        let clock = Arc::clone(&self.inner.clock);
         if self.takes_decisions_of(&label) {
             // Entries carry decisions in members that the host does not understand itself.
             Arc::make_mut(&mut policy).keeps_entry_text = true;
         }
-        let options = self.inner.options.clone();
-        let dialects = Arc::clone(&self.inner.dialects);
-        let address = address.into();
-        let remote = Remote::new(label.clone(), address, options, policy, clock, dialects);
+        let settings = RemoteSettings::default()
+            .with_options(self.inner.options.clone())
+            .with_policy(policy)
+            .with_clock(Arc::clone(&self.inner.clock))
+            .with_dialects(Arc::clone(&self.inner.dialects));
+        let remote = Remote::new(label.clone(), address.into(), settings);
         self.inner.remotes.lock().insert(label, Arc::new(remote));
     }
 

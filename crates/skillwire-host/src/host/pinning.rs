@@ -1,15 +1,13 @@
 //! Files without a listed digest: the host holds them to the bytes it read first.
 
 use skillwire_core::{ContentSet, ResourceUri, Resources, SkillEntry, SkillResource};
+use skillwire_remote::pin;
 use skillwire_trust::{
     Action, ApprovedSkill, Reason, Record, Refusal, Remedy, SkillId, VerifiedFile,
 };
 
 use super::{Host, unusable};
-use crate::{
-    dialect::{OfferedFiles, pin},
-    window::find,
-};
+use crate::window::find;
 
 impl Host {
     /// Reads a file of an approved skill for the first time, and pins it to these bytes.
@@ -25,7 +23,7 @@ impl Host {
             .offer()
             .ok_or_else(|| Refusal::new(Reason::FileNotListed).about(skill).file(file))?;
         let server = self.server_of(skill, file)?;
-        let bytes = OfferedFiles::new(&*server).read(skill, offer, file, most).await?;
+        let bytes = server.read_offered(skill, offer, file, most).await?;
         let pinned = pin(file.clone(), &bytes);
         let verified = VerifiedFile::check(skill, &pinned, bytes)?;
         self.keep_pin(skill, &pinned)?;

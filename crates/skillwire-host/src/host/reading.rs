@@ -5,16 +5,13 @@ use serde_json::Value;
 use skillwire_core::{Digest, RelPath, ResourceUri, Resources, SkillResource, skill_file};
 use skillwire_dialects::{SkillOffer, skills_page::RemoteRun};
 use skillwire_trust::{
-    Action, Answer, EntrySource, KnownSkill, ListedSkill, LoggedContent, Origin, Question, Reason,
-    Refusal, Remedy, ServerLabel, SkillId, VerifiedFile, reference,
+    Action, EntrySource, KnownSkill, ListedSkill, LoggedContent, Reason, Refusal, Remedy, SkillId,
+    VerifiedFile, reference,
 };
 
 use super::Host;
-use crate::dialect::{OfferedFiles, SkillServer as _};
 use crate::window::find;
-
-/// The largest ordinary resource that the host reads.
-const MAX_RESOURCE_BYTES: u64 = 4 << 20;
+use skillwire_remote::Remote;
 
 /// Content for the user to look at; nothing turns it into text for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,37 +24,6 @@ pub struct Inspected {
     pub bytes: Bytes,
     /// Whether the bytes match the entry; if not, nothing says what they should be.
     pub verified: bool,
-}
-
-/// An ordinary resource, which is never a skill, even if it looks like one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResourceContent {
-    pub(crate) server: ServerLabel,
-    pub(crate) uri: String,
-    pub(crate) bytes: Bytes,
-    pub(crate) media_type: Option<String>,
-}
-
-impl ResourceContent {
-    /// Returns the server that the resource was read from.
-    pub fn server(&self) -> &ServerLabel {
-        &self.server
-    }
-
-    /// Returns the URI of the resource on that server.
-    pub fn uri(&self) -> &str {
-        &self.uri
-    }
-
-    /// Returns the bytes.
-    pub fn bytes(&self) -> &Bytes {
-        &self.bytes
-    }
-
-    /// Returns the media type that the server claims.
-    pub fn media_type(&self) -> Option<&str> {
-        self.media_type.as_deref()
-    }
 }
 
 /// A file with the listed size and digest.
@@ -168,9 +134,7 @@ impl Host {
         }
         let server = self.server_of(skill, &file.uri)?;
         let fetched = match held.offer() {
-            Some(offer) => {
-                OfferedFiles::new(&*server).read(skill, offer, &file.uri, file.size).await
-            }
+            Some(offer) => server.read_offered(skill, offer, &file.uri, file.size).await,
             None => server.read(&file.uri, file.size).await.map(|content| content.bytes),
         };
         let fetched = match fetched {
@@ -261,7 +225,7 @@ impl Host {
     ) -> Result<Bytes, Refusal> {
         let server = self.server_of(skill, uri)?;
         let bytes = match server.offer_of(&skill.uri) {
-            Some(offer) => OfferedFiles::new(&*server).read(skill, &offer, uri, most).await,
+            Some(offer) => server.read_offered(skill, &offer, uri, most).await,
             None => server.read(uri, most).await.map(|content| content.bytes),
         };
         bytes.map_err(|refusal| refusal.about(skill))
@@ -271,7 +235,7 @@ impl Host {
         &self,
         skill: &SkillId,
         uri: &ResourceUri,
-    ) -> Result<std::sync::Arc<crate::remote::Remote>, Refusal> {
+    ) -> Result<std::sync::Arc<Remote>, Refusal> {
         let refuse = |reason| Refusal::new(reason).about(skill).file(uri);
         if self.inner.offline {
             return Err(refuse(Reason::Offline).hint("Load it once while the server is there."));
@@ -293,8 +257,7 @@ impl Host {
                 let offer = listed.offer().ok_or_else(|| refuse(Reason::FileNotListed))?;
                 let most = self.policy().limits.bytes;
                 let server = self.server_of(skill, &uri)?;
-                let files = OfferedFiles::new(&*server);
-                let bytes = files.read(skill, offer, &uri, most).await?;
+                let bytes = server.read_offered(skill, offer, &uri, most).await?;
                 Inspected { skill: skill.clone(), uri, bytes, verified: false }
             }
             Resources::Listed(files) => {
@@ -331,66 +294,5 @@ impl Host {
         let uri = cached.uri().clone();
         let bytes = cached.bytes().clone();
         Some(Inspected { skill: skill.clone(), uri, bytes, verified: true })
-    }
-
-    /// Reads an ordinary resource of a server. This never loads a skill, even if the URI looks like
-    /// one.
-    ///
-    /// While a window on a skill of another origin is open, the host asks the user about each read.
-    pub async fn read_resource(
-        &self,
-        server: &ServerLabel,
-        uri: &str,
-    ) -> Result<ResourceContent, Refusal> {
-        self.remote(server)?;
-        let acting = self
-            .open_windows()
-            .into_iter()
-            .find(|window| window.skill().origin != Origin::Server(server.clone()));
-        let Some(window) = acting else {
-            return self.read_resource_answered(server, uri, None).await;
-        };
-        let question = Question::CrossOriginRead {
-            skill: window.skill().clone(),
-            server: server.clone(),
-            uri: uri.to_owned(),
-        };
-        let answer = self.ask(&question).await;
-        self.read_resource_answered(server, uri, Some((window.skill(), answer))).await
-    }
-
-    /// Reads an ordinary resource of a server, for a caller that asks its users itself; `acting` is
-    /// the skill of another origin that the reader acts on, with the user's answer.
-    #[tracing::instrument(skip_all, fields(%server, uri))]
-    pub async fn read_resource_answered(
-        &self,
-        server: &ServerLabel,
-        uri: &str,
-        acting: Option<(&SkillId, Answer)>,
-    ) -> Result<ResourceContent, Refusal> {
-        let remote = self.remote(server)?;
-        if let Some((skill, answer)) = acting {
-            let refused = match answer {
-                Answer::Yes(_) | Answer::Once(_) => None,
-                Answer::No => Some(Reason::UserDeclined),
-                Answer::Unavailable => Some(Reason::NotGranted),
-            };
-            let outcome = refused.map_or(Ok(()), Err);
-            let detail = format!("{server}:{uri}");
-            self.log_skill(skill, None, Action::CrossOriginRead, outcome, Some(&detail));
-            if let Some(reason) = refused {
-                return Err(Refusal::new(reason).about(skill).file(detail));
-            }
-        }
-        if self.inner.offline {
-            return Err(Refusal::new(Reason::Offline).about(server).file(uri.escape_debug()));
-        }
-        let content = remote.read_resource(uri, MAX_RESOURCE_BYTES).await?;
-        Ok(ResourceContent {
-            server: server.clone(),
-            uri: uri.to_owned(),
-            bytes: content.bytes,
-            media_type: content.media_type,
-        })
     }
 }

@@ -8,15 +8,12 @@ use skillwire_client::{Changes, Client, ClientError, Interest};
 use skillwire_core::{RelPath, ResourceUri, SkillResource, SkillUri, limits, media_type};
 use skillwire_dialects::{FetchRoute, sep_2076::ArgumentValues};
 use skillwire_protocol::{Era, NextPage, PageLimits, Pager};
+use skillwire_remote::{Listing, Remote, SettleDepth, with_frontmatter};
 use skillwire_trust::{
     EntrySource, KnownSkill, ListedSkill, Reason, Refusal, ServerLabel, UnreadSkill, VerifiedFile,
 };
 
 use super::Host;
-use crate::{
-    dialect::{OfferedFiles, SettleDepth, with_frontmatter},
-    remote::{Listing, Remote},
-};
 
 /// The most pages of one directory, and the most children on them: as many files as a skill may
 /// have.
@@ -224,7 +221,7 @@ impl Relay {
             let wanted = held.with_arguments(arguments)?;
             let offer = wanted.offer().map(|offer| (**offer).clone());
             let offer = offer.ok_or_else(|| Refusal::new(Reason::ArgumentUnknown).about(skill))?;
-            OfferedFiles::new(&*self.remote).read_skill_file(skill, offer).await?.0
+            self.remote.read_skill_file(skill, offer).await?.0
         };
         Ok(described(held, skill.uri.file(), bytes))
     }

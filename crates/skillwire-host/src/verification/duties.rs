@@ -8,7 +8,7 @@ use skillwire_trust::{Reason, Refusal};
 use super::{Demand, Finding, Server};
 use skillwire_dialects::named_skills;
 
-use crate::remote::Listing;
+use skillwire_remote::Listing;
 
 /// A skill that does not exist on any server.
 const NOT_THERE: &str = "skill://skillwire-verify/no-such-skill/SKILL.md";

@@ -14,7 +14,9 @@ use serde::Serialize;
 use skillwire_dialects::Dialect;
 use skillwire_trust::{Reason, Refusal, ServerLabel};
 
-use crate::{host::Host, remote::Remote};
+use skillwire_remote::Remote;
+
+use crate::host::Host;
 
 /// How strongly the extension requires what is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -6,7 +6,7 @@ use skillwire_trust::{
 };
 
 use super::{Finding, Server, directories, each};
-use crate::dialect::{OfferedFiles, SettleDepth};
+use skillwire_remote::SettleDepth;
 
 /// The result for one skill.
 #[derive(Debug, Default)]
@@ -72,8 +72,7 @@ async fn check_unread(server: &Server, skill: &KnownSkill, in_flight: usize) -> 
         return checked;
     };
     let results = each(files, in_flight, async |file| {
-        let offered = OfferedFiles::new(&**server);
-        let bytes = offered.read(skill.id(), offer, &file.uri, file.size).await?;
+        let bytes = server.read_offered(skill.id(), offer, &file.uri, file.size).await?;
         VerifiedFile::check(skill.id(), file, bytes).map(|_| ())
     });
     for result in results.await {

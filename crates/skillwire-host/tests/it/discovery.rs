@@ -24,7 +24,8 @@ async fn handles(host: &Host) -> Vec<String> {
 
 #[tokio::test]
 async fn an_undeclared_server_is_never_asked_for_skills_hst_01_hst_04_h_01() {
-    let server = HostileServer::new().skill("x", NONE).fault(Fault::Undeclared);
+    let server = HostileServer::new().skill("x", NONE).resource("docs://x", "plain");
+    let server = server.fault(Fault::Undeclared);
     let host = host(&server);
     let refusal = host.list(&label("acme")).await.unwrap_err();
     assert_eq!(refusal.reason, Reason::SkillsNotOffered);
@@ -32,8 +33,11 @@ async fn an_undeclared_server_is_never_asked_for_skills_hst_01_hst_04_h_01() {
     assert_eq!(refusal.reason, Reason::SkillsNotOffered);
     assert!(host.discover().await.registry.items().is_empty());
     assert_eq!(skills_calls(&server), 0, "{:?}", server.methods());
-    let read = host.read_resource(&label("acme"), "skill://x/SKILL.md").await.unwrap();
-    assert!(!read.bytes().is_empty(), "a plain resource it remains");
+    let read = host.read_resource(&label("acme"), "docs://x").await.unwrap();
+    assert_eq!(&read.bytes()[..], b"plain", "its resources are read all the same");
+    let refusal = host.read_resource(&label("acme"), "skill://x/SKILL.md").await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::NotApproved, "and what looks like a skill is none of them");
+    assert_eq!(skills_calls(&server), 0, "{:?}", server.methods());
 }
 
 #[tokio::test]

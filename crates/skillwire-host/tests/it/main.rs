@@ -9,6 +9,7 @@ mod documents;
 mod integrity;
 #[cfg(feature = "oauth")]
 mod login;
+mod resources;
 mod support;
 mod tools;
 mod verification;

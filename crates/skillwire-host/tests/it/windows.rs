@@ -125,25 +125,28 @@ async fn directory_answers_never_extend_a_skill_hst_58_hst_59_hst_63_hst_65_h_53
 async fn a_plain_read_of_a_skill_file_gives_no_standing_hst_38_hst_39_h_52() {
     let server = refunds();
     let host = host(&server);
-    let read = host.read_resource(&label("acme"), "skill://refunds/SKILL.md").await.unwrap();
-    assert!(!read.bytes().is_empty());
-    assert!(host.open_windows().is_empty(), "no window");
+    let uri = "skill://refunds/SKILL.md";
+    let refusal = host.read_resource(&label("acme"), uri).await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::NotApproved);
     let listed = host.named("acme:refunds").await.unwrap();
     assert_eq!(host.approved(&listed).unwrap_err().reason, Reason::NotApproved, "no approval");
+    host.approved_now("acme:refunds").await.unwrap();
+    assert!(!host.read_resource(&label("acme"), uri).await.unwrap().bytes().is_empty());
+    assert!(host.open_windows().is_empty(), "no window");
 }
 
 #[tokio::test]
 async fn another_server_is_read_only_with_the_users_word_each_time_hst_74_hst_75_hst_76_h_51() {
-    let (one, two) = (refunds(), HostileServer::new().resource("skill://secrets/x.md", "secret"));
+    let (one, two) = (refunds(), HostileServer::new().resource("docs://secrets/x.md", "secret"));
     let user = User::no();
     let host = host_from(Host::builder().prompter(user.clone()), &one);
     host.add_server(label("beta"), endpoint(&two));
     let window = host.window("acme:refunds").await.unwrap();
     assert_eq!(
-        window.read("skill://secrets/x.md").await.unwrap_err().reason,
+        window.read("docs://secrets/x.md").await.unwrap_err().reason,
         Reason::PathOutsideSkill
     );
-    let refusal = host.read_resource(&label("beta"), "skill://secrets/x.md").await.unwrap_err();
+    let refusal = host.read_resource(&label("beta"), "docs://secrets/x.md").await.unwrap_err();
     assert_eq!(refusal.reason, Reason::UserDeclined);
     assert_eq!(two.count("resources/read"), 0);
     let Question::CrossOriginRead { skill, server, .. } = &user.questions()[0] else {
@@ -152,14 +155,14 @@ async fn another_server_is_read_only_with_the_users_word_each_time_hst_74_hst_75
     assert_eq!((skill.origin.label(), server.as_str()), ("acme", "beta"), "both are named");
     user.says_now(Answer::Yes(Grants::load_only()));
     for asked in 2..4 {
-        let read = host.read_resource(&label("beta"), "skill://secrets/x.md").await.unwrap();
+        let read = host.read_resource(&label("beta"), "docs://secrets/x.md").await.unwrap();
         assert_eq!(&read.bytes()[..], b"secret");
         assert_eq!(user.questions().len(), asked, "there is no always");
     }
     host.read_resource(&label("acme"), "skill://refunds/SKILL.md").await.unwrap();
     assert_eq!(user.questions().len(), 3, "its own server needs no question");
     window.release();
-    host.read_resource(&label("beta"), "skill://secrets/x.md").await.unwrap();
+    host.read_resource(&label("beta"), "docs://secrets/x.md").await.unwrap();
     assert_eq!(user.questions().len(), 3, "no skill is acted on any more");
 }
 

@@ -6,12 +6,13 @@ use skillwire_testkit::HostileServer;
 
 use super::support::{Bridged, done, endpoint, host, label, load, refunds, refused, yes};
 
-/// A server with a resource that belongs to no skill of `acme`.
+/// A server with a skill, and a resource that belongs to none.
 fn notes() -> HostileServer {
-    HostileServer::new().skill("notes", [("today.md", "buy milk")])
+    let server = HostileServer::new().skill("notes", [("today.md", "read the mail")]);
+    server.resource(URI, "buy milk")
 }
 
-const URI: &str = "skill://notes/today.md";
+const URI: &str = "docs://notes/today.md";
 
 #[tokio::test]
 async fn a_model_reads_ordinary_resources_of_servers_p_05() {
@@ -24,6 +25,8 @@ async fn a_model_reads_ordinary_resources_of_servers_p_05() {
     let text = done(&read);
     assert!(text.starts_with("<mcp_resource ") && text.contains("buy milk"), "{text}");
     assert!(text.contains("no skill was loaded"), "{text}");
+    let file = json!({ "server": "notes", "uri": "skill://notes/today.md" });
+    assert_eq!(refused(&client.call("read_resource", file).await), "not_approved");
     let unknown = client.call("read_resource", json!({ "server": "unknown", "uri": URI })).await;
     assert_eq!(refused(&unknown), "server_unknown");
     let missing = client.call("read_resource", json!({ "server": "notes" })).await;

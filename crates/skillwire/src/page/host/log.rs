@@ -35,7 +35,7 @@ const PERIODS: [(&str, &str, Duration); 4] = [
 ];
 
 /// Every action, in the order of the filter.
-const ACTIONS: [Action; 14] = [
+const ACTIONS: [Action; 15] = [
     Action::Ask,
     Action::Approve,
     Action::Revoke,
@@ -46,6 +46,7 @@ const ACTIONS: [Action; 14] = [
     Action::Inspect,
     Action::Execute,
     Action::Run,
+    Action::ReadResource,
     Action::CrossOriginRead,
     Action::Export,
     Action::Release,

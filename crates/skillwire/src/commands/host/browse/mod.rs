@@ -66,7 +66,7 @@ pub(super) async fn run(session: &Session, label: &str, json: bool) -> Outcome {
         Ok(session.host().complete(&label, template, variable, typed, filled).await?)
     };
     let values = picker.fill(template, complete).await?;
-    let uri = skillwire_host::dialect::fill_template(template, &values)?;
+    let uri = skillwire_host::fill_template(template, &values)?;
     let handle = argument(&format!("{label}:{uri}"));
     writeln!(prose::stdout(), "{label}:{uri}")?;
     writeln!(

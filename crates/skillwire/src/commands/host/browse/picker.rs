@@ -3,7 +3,7 @@
 use std::io::{BufRead, Write};
 
 use serde_json::{Map, Value};
-use skillwire_host::{context::text::one_line, dialect::SkillTemplate};
+use skillwire_host::{SkillTemplate, context::text::one_line};
 
 use crate::{
     failure::Failure,

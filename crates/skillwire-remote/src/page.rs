@@ -5,7 +5,7 @@ use std::fmt;
 use skillwire_trust::{Origin, Reason, Refusal};
 
 /// Makes the refusal for an answer that is not what the method returns.
-pub(crate) fn protocol_error(origin: &Origin, method: &str, what: impl fmt::Display) -> Refusal {
+pub fn protocol_error(origin: &Origin, method: &str, what: impl fmt::Display) -> Refusal {
     Refusal::new(Reason::ProtocolError)
         .about(origin)
         .expected(format!("a result of `{method}`"))

@@ -11,19 +11,15 @@ mod fetching;
 mod resources;
 mod server;
 mod settle;
-mod templates;
 mod tools;
 mod well_known;
 
-pub use skillwire_dialects::templates::SkillTemplate;
-
-pub use self::templates::fill_template;
+pub use self::settle::{SettleDepth, pin, with_frontmatter};
 
 pub(crate) use self::{
     archive::OpenedArchives,
     detection::{DialectDetection, ListReleased},
     fetching::OfferedFiles,
     server::{AskError, SkillServer},
-    settle::{SettleDepth, pin, with_frontmatter},
     well_known::list as list_web_origin,
 };

@@ -31,6 +31,10 @@ impl NamedEntries {
         entries.insert(uri.clone(), (listed.clone(), fresh_until));
     }
 
+    pub(super) fn uris(&self) -> Vec<SkillUri> {
+        self.lock().keys().cloned().collect()
+    }
+
     pub(super) fn clear(&self) {
         self.lock().clear();
     }

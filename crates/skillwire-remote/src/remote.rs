@@ -15,6 +15,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Map, Value};
 use skillwire_client::{
@@ -24,7 +25,8 @@ use skillwire_core::{RelPath, ResourceUri};
 use skillwire_dialects::{SkillOffer, skills_page::RemoteRun, v1::ReadEntries};
 use skillwire_protocol::{ErrorCode, method};
 use skillwire_trust::{
-    Clock, DialectMemory, Origin, Policy, Reason, Refusal, Remedy, ServerLabel, SkillId,
+    Clock, DialectMemory, MemoryDialects, Origin, Policy, Reason, Refusal, Remedy, ServerLabel,
+    SkillId, SystemClock,
 };
 use tokio::time::{Instant, timeout_at};
 
@@ -46,8 +48,55 @@ struct HeldListing {
     fresh_until: Duration,
 }
 
-/// A configured server.
-pub(crate) struct Remote {
+/// What a host lends each of its servers.
+#[derive(Clone)]
+pub struct RemoteSettings {
+    options: ClientOptions,
+    policy: Arc<Policy>,
+    clock: Arc<dyn Clock>,
+    dialects: Arc<dyn DialectMemory>,
+}
+
+impl RemoteSettings {
+    /// Says how connections are made.
+    #[must_use]
+    pub fn with_options(self, options: ClientOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Sets budgets and limits, and what of an entry is kept.
+    #[must_use]
+    pub fn with_policy(self, policy: Arc<Policy>) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// Sets the clock that tells how long a listing is fresh.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Sets what remembers the dialect that the server spoke.
+    #[must_use]
+    pub fn with_dialects(self, dialects: Arc<dyn DialectMemory>) -> Self {
+        Self { dialects, ..self }
+    }
+}
+
+impl Default for RemoteSettings {
+    /// Keeps nothing beyond the process.
+    fn default() -> Self {
+        Self {
+            options: ClientOptions::default(),
+            policy: Arc::default(),
+            clock: Arc::new(SystemClock::default()),
+            dialects: Arc::new(MemoryDialects::default()),
+        }
+    }
+}
+
+/// A configured server or web site.
+pub struct Remote {
     label: ServerLabel,
     /// Whether the user allows searching all resources for skills.
     legacy: AtomicBool,
@@ -55,10 +104,7 @@ pub(crate) struct Remote {
     /// The web origin, if this is a web site and not an MCP server.
     web: Option<WebClient>,
     endpoint: Mutex<Option<Endpoint>>,
-    options: ClientOptions,
-    policy: Arc<Policy>,
-    clock: Arc<dyn Clock>,
-    dialects: Arc<dyn DialectMemory>,
+    settings: RemoteSettings,
     client: tokio::sync::Mutex<Option<Client>>,
     /// Held while the server is listed. Callers that find a stale listing at the same time wait
     /// here and share one new listing, instead of each sending all the requests.
@@ -71,14 +117,8 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    pub(crate) fn new(
-        label: ServerLabel,
-        address: OriginAddress,
-        options: ClientOptions,
-        policy: Arc<Policy>,
-        clock: Arc<dyn Clock>,
-        dialects: Arc<dyn DialectMemory>,
-    ) -> Self {
+    /// Knows a server or web site; nothing is sent before something is asked for.
+    pub fn new(label: ServerLabel, address: OriginAddress, settings: RemoteSettings) -> Self {
         let (endpoint, web) = match address {
             OriginAddress::Server(endpoint) => (Some(endpoint), None),
             OriginAddress::Web(origin) => (None, Some(WebClient::new(origin))),
@@ -89,10 +129,7 @@ impl Remote {
             archives: OpenedArchives::default(),
             web,
             endpoint: Mutex::new(endpoint),
-            options,
-            policy,
-            clock,
-            dialects,
+            settings,
             client: tokio::sync::Mutex::default(),
             lister: tokio::sync::Mutex::default(),
             listing: Mutex::default(),
@@ -101,12 +138,13 @@ impl Remote {
         }
     }
 
-    pub(crate) fn web(&self) -> Option<&WebClient> {
+    /// Returns the web site, if this is none of the MCP servers.
+    pub fn web(&self) -> Option<&WebClient> {
         self.web.as_ref()
     }
 
     /// Allows searching all resources of the server for skills.
-    pub(crate) fn allow_legacy(&self) {
+    pub fn allow_legacy(&self) {
         self.legacy.store(true, Ordering::Relaxed);
     }
 
@@ -114,25 +152,26 @@ impl Remote {
         self.legacy.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn origin(&self) -> Origin {
+    /// Returns the origin that refusals and skills name.
+    pub fn origin(&self) -> Origin {
         Origin::Server(self.label.clone())
     }
 
     /// Returns the connection, which is opened on first use and again after it was lost.
-    pub(crate) async fn client(&self) -> Result<Client, Refusal> {
+    pub async fn client(&self) -> Result<Client, Refusal> {
         let mut held = self.client.lock().await;
         if let Some(client) = held.as_ref() {
             return Ok(client.clone());
         }
         let endpoint = self.open()?;
-        let client = Box::pin(Client::connect(endpoint, self.options.clone())).await;
+        let client = Box::pin(Client::connect(endpoint, self.settings.options.clone())).await;
         let client = client.map_err(|error| self.refuse(&error))?;
         *held = Some(client.clone());
         Ok(client)
     }
 
     /// Closes the connection, if there is one.
-    pub(crate) async fn disconnect(&self) {
+    pub async fn disconnect(&self) {
         let client = self.client.lock().await.take();
         if let Some(client) = client {
             client.close().await;
@@ -156,7 +195,7 @@ impl Remote {
     }
 
     /// Drops a connection that has ended, so that the next request opens a new one.
-    pub(crate) async fn noticed(&self, error: &ClientError) {
+    pub async fn noticed(&self, error: &ClientError) {
         if matches!(error, ClientError::Closed { .. }) {
             self.client.lock().await.take();
         }
@@ -190,7 +229,7 @@ impl Remote {
     }
 
     /// Asks the server again what it offers, and drops the listing made under the old answer.
-    pub(crate) async fn rediscover(&self) -> Result<(), Refusal> {
+    pub async fn rediscover(&self) -> Result<(), Refusal> {
         let client = self.client().await?;
         client.rediscover().await.map_err(|error| self.refuse(&error))?;
         self.held().take();
@@ -198,12 +237,12 @@ impl Remote {
     }
 
     /// Returns the listing, or a new one if it is stale; concurrent callers share one.
-    pub(crate) async fn list(&self) -> Result<Arc<Listing>, Refusal> {
-        self.list_within(self.policy.budgets.listing_time).await
+    pub async fn list(&self) -> Result<Arc<Listing>, Refusal> {
+        self.list_within(self.settings.policy.budgets.listing_time).await
     }
 
     /// Returns the listing, or a new one if it is stale, as far as the server sends it in this time.
-    pub(crate) async fn list_within(&self, time: Duration) -> Result<Arc<Listing>, Refusal> {
+    pub async fn list_within(&self, time: Duration) -> Result<Arc<Listing>, Refusal> {
         if let Some(fresh) = self.fresh_listing() {
             return Ok(fresh);
         }
@@ -233,7 +272,7 @@ impl Remote {
         }
         self.named.clear();
         let listing = Arc::new(listing);
-        let fresh_until = self.clock.elapsed() + lifetime;
+        let fresh_until = self.settings.clock.elapsed() + lifetime;
         *self.held() = Some(HeldListing { listing: Arc::clone(&listing), fresh_until });
         Ok(listing)
     }
@@ -254,7 +293,7 @@ impl Remote {
     }
 
     /// Has the server run a script of a skill.
-    pub(crate) async fn execute(
+    pub async fn execute(
         &self,
         skill: &SkillId,
         offer: &SkillOffer,
@@ -264,15 +303,36 @@ impl Remote {
         OfferedFiles::new(self).execute(skill, offer, script, arguments).await
     }
 
+    /// Reads a file of a skill that an older server offers, and compares it with what was promised.
+    pub async fn read_offered(
+        &self,
+        skill: &SkillId,
+        offer: &SkillOffer,
+        file: &ResourceUri,
+        most: u64,
+    ) -> Result<Bytes, Refusal> {
+        OfferedFiles::new(self).read(skill, offer, file, most).await
+    }
+
+    /// Reads the `SKILL.md` of a skill that an older server offers; some servers name the other files
+    /// along with it.
+    pub async fn read_skill_file(
+        &self,
+        skill: &SkillId,
+        offer: SkillOffer,
+    ) -> Result<(Bytes, SkillOffer), Refusal> {
+        OfferedFiles::new(self).read_skill_file(skill, offer).await
+    }
+
     /// Returns the entry reader for the user's policy.
     fn entry_reader(&self) -> ReadEntries {
-        let Policy { limits, keeps_entry_text, .. } = *self.policy;
+        let Policy { limits, keeps_entry_text, .. } = *self.settings.policy;
         ReadEntries { limits, keep_text: keeps_entry_text }
     }
 
     fn fresh_listing(&self) -> Option<Arc<Listing>> {
         let held = self.held();
-        let fresh = held.as_ref().filter(|held| self.clock.elapsed() < held.fresh_until);
+        let fresh = held.as_ref().filter(|held| self.settings.clock.elapsed() < held.fresh_until);
         fresh.map(|held| Arc::clone(&held.listing))
     }
 
@@ -281,36 +341,37 @@ impl Remote {
     }
 
     /// Returns how much longer the listing is fresh, if there is one.
-    pub(crate) fn lifetime(&self) -> Option<Duration> {
+    pub fn lifetime(&self) -> Option<Duration> {
         let held = self.held();
-        held.as_ref().map(|held| held.fresh_until.saturating_sub(self.clock.elapsed()))
+        held.as_ref().map(|held| held.fresh_until.saturating_sub(self.settings.clock.elapsed()))
     }
 
     /// Marks the listing as stale, so that the next caller lists the server again.
-    pub(crate) fn expire_listing(&self) {
+    pub fn expire_listing(&self) {
         if let Some(held) = self.held().as_mut() {
             held.fresh_until = Duration::ZERO;
         }
     }
 
     /// Returns the last listing, however old, so that building a context sends no request.
-    pub(crate) fn held_listing(&self) -> Option<Arc<Listing>> {
+    pub fn held_listing(&self) -> Option<Arc<Listing>> {
         self.held().as_ref().map(|held| Arc::clone(&held.listing))
     }
 
     /// Reads one resource; `size` limits the answer before anything is decoded.
-    pub(crate) async fn read(
-        &self,
-        uri: &ResourceUri,
-        size: u64,
-    ) -> Result<FetchedContent, Refusal> {
+    pub async fn read(&self, uri: &ResourceUri, size: u64) -> Result<FetchedContent, Refusal> {
         self.read_resource(uri.as_str(), size).await
+    }
+
+    /// Reads a resource that need not belong to a skill.
+    pub async fn read_resource(&self, uri: &str, most: u64) -> Result<FetchedContent, Refusal> {
+        SkillServer::read_resource(self, uri, most).await
     }
 
     /// Reads a resource and returns the whole answer.
     async fn read_raw(&self, uri: &str, size: u64) -> Result<RawAnswer, Refusal> {
         let client = self.client().await?;
-        let limits = Limits::for_file(size, self.policy.budgets.answer_time);
+        let limits = Limits::for_file(size, self.settings.policy.budgets.answer_time);
         let mut delays = RETRY_DELAYS.into_iter();
         let answer = loop {
             match self.request(&client, method::RESOURCES_READ, uri_params(uri), limits).await {
@@ -333,7 +394,7 @@ impl Remote {
     }
 
     /// Lists the children of a directory, if the server offers that.
-    pub(crate) async fn directory(
+    pub async fn directory(
         &self,
         uri: &str,
         cursor: Option<&str>,
@@ -354,14 +415,15 @@ impl Remote {
         answer.map(Some).map_err(|error| self.refuse(&error).file(uri))
     }
 
-    pub(crate) fn limits(&self) -> Limits {
-        let budgets = self.policy.budgets;
+    /// Returns the limits of one answer under the user's policy.
+    pub fn limits(&self) -> Limits {
+        let budgets = self.settings.policy.budgets;
         Limits::default().with_bytes(budgets.answer_bytes).with_timeout(budgets.answer_time)
     }
 
     pub(crate) fn spend(&self, bytes: usize) -> Result<(), Refusal> {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        let most = self.policy.budgets.session_bytes;
+        let most = self.settings.policy.budgets.session_bytes;
         if self.spent.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > most {
             return Err(self.exhausted(format!("at most {most} bytes in one session"), "more"));
         }
@@ -369,7 +431,7 @@ impl Remote {
     }
 
     /// Converts an error of the connection to a refusal, without repeating anything secret.
-    pub(crate) fn refuse(&self, error: &ClientError) -> Refusal {
+    pub fn refuse(&self, error: &ClientError) -> Refusal {
         let reason = match error {
             ClientError::LoginRequired(_) => Reason::LoginRequired,
             ClientError::TokenRefused => Reason::TokenRefused,
@@ -406,7 +468,7 @@ impl SkillServer for Remote {
     }
 
     fn policy(&self) -> &Policy {
-        &self.policy
+        &self.settings.policy
     }
 
     fn web(&self) -> Option<&WebClient> {

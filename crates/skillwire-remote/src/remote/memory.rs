@@ -10,25 +10,25 @@ use super::Remote;
 impl Remote {
     /// Returns the server's remembered dialect, if its description has not changed since.
     pub(crate) fn recall_dialect(&self, client: &Client) -> Option<Dialect> {
-        let known = self.dialects.recall(&self.label)?;
+        let known = self.settings.dialects.recall(&self.label)?;
         (known.described == self.described(client)).then_some(known.dialect)
     }
 
     /// Remembers the server's dialect; a failure only costs requests later.
     pub(crate) fn remember_dialect(&self, client: &Client, dialect: Dialect) {
         let known = KnownDialect { described: self.described(client), dialect };
-        if self.dialects.recall(&self.label) == Some(known) {
+        if self.settings.dialects.recall(&self.label) == Some(known) {
             return;
         }
-        if let Err(error) = self.dialects.remember(&self.label, known) {
+        if let Err(error) = self.settings.dialects.remember(&self.label, known) {
             tracing::debug!("{error}");
         }
     }
 
     /// Makes the next listing find out again how the server offers its skills.
-    pub(crate) fn forget_dialect(&self) {
+    pub fn forget_dialect(&self) {
         self.expire_listing();
-        if let Err(error) = self.dialects.forget(&self.label) {
+        if let Err(error) = self.settings.dialects.forget(&self.label) {
             tracing::debug!("{error}");
         }
     }

@@ -81,7 +81,7 @@ impl Remote {
         client: &Client,
         deadline: Instant,
     ) -> Result<(Listing, Duration), NoListing> {
-        let budgets = self.policy.budgets;
+        let budgets = self.settings.policy.budgets;
         let mut collecting = ListingInProgress::default();
         let mut pager = Pager::new(PageLimits { pages: budgets.pages, items: budgets.entries });
         let mut bytes = 0_u64;
@@ -161,7 +161,7 @@ impl Remote {
             let refusal = Refusal::new(Reason::ServerTimeout).about(self.origin());
             return Err(refusal.actual("a listing that has not ended yet").into());
         }
-        let limits = self.limits().with_timeout(left.min(self.policy.budgets.answer_time));
+        let limits = self.limits().with_timeout(left.min(self.settings.policy.budgets.answer_time));
         let answer = self.request(client, method::SKILLS_LIST, params, limits).await;
         let answer = answer.map_err(|error| {
             let refusal = self.refuse(&error);

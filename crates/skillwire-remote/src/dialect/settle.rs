@@ -23,7 +23,7 @@ const MOST_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// How much of an offered skill the host reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SettleDepth {
+pub enum SettleDepth {
     /// `SKILL.md`, and what comes along with it.
     SkillFile,
     /// Also the names of other files, where the server has a resource that lists them.
@@ -163,7 +163,7 @@ fn agree(skill: &SkillId, offer: &SkillOffer, files: &[ArchiveFile]) -> Result<(
 }
 
 /// Returns the size and digest that the host holds a file to from now on.
-pub(crate) fn pin(uri: ResourceUri, bytes: &[u8]) -> SkillResource {
+pub fn pin(uri: ResourceUri, bytes: &[u8]) -> SkillResource {
     SkillResource { uri, digest: Digest::of(bytes), size: bytes.len() as u64 }
 }
 
@@ -195,7 +195,7 @@ fn has_fence(bytes: &[u8]) -> bool {
 }
 
 /// Puts the listed frontmatter in front of a `SKILL.md` that has none.
-pub(crate) fn with_frontmatter(listed: &Frontmatter, bytes: Bytes) -> Bytes {
+pub fn with_frontmatter(listed: &Frontmatter, bytes: Bytes) -> Bytes {
     match std::str::from_utf8(&bytes) {
         Ok(text) if !has_fence(&bytes) => {
             let name = listed.name().as_str();

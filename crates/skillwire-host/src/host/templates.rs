@@ -10,7 +10,9 @@ use skillwire_dialects::templates::{
 use skillwire_protocol::{NextPage, PageLimits, Pager, method};
 use skillwire_trust::{Reason, Refusal, ServerLabel};
 
-use crate::{Host, page::protocol_error};
+use skillwire_remote::protocol_error;
+
+use super::Host;
 
 /// Lists resource templates.
 const LIST: &str = method::RESOURCES_TEMPLATES_LIST;

@@ -27,31 +27,33 @@ enum GetAnswer {
 
 impl Remote {
     /// Returns the entry of a skill that was requested after the listing was made, if there is one.
-    pub(crate) fn newer(&self, uri: &SkillUri) -> Option<ListedSkill> {
+    pub fn newer(&self, uri: &SkillUri) -> Option<ListedSkill> {
         self.named.get(uri).map(|(listed, _)| listed)
     }
 
+    /// Returns the skills that were requested after the listing was made.
+    pub fn named_uris(&self) -> Vec<SkillUri> {
+        self.named.uris()
+    }
+
     /// Returns the entry of one skill, from a recent request or from the server.
-    pub(crate) async fn named(&self, uri: &SkillUri) -> Result<ListedSkill, Refusal> {
+    pub async fn named(&self, uri: &SkillUri) -> Result<ListedSkill, Refusal> {
         let held = self.named.get(uri);
-        if let Some((listed, _)) = held.filter(|(_, until)| self.clock.elapsed() < *until) {
+        if let Some((listed, _)) = held.filter(|(_, until)| self.settings.clock.elapsed() < *until)
+        {
             return Ok(listed);
         }
         self.get(uri, EntrySource::Named).await
     }
 
     /// Returns how much longer the entry that was requested last is fresh.
-    pub(crate) fn named_lifetime(&self, uri: &SkillUri) -> Option<Duration> {
+    pub fn named_lifetime(&self, uri: &SkillUri) -> Option<Duration> {
         let (_, until) = self.named.get(uri)?;
-        Some(until.saturating_sub(self.clock.elapsed()))
+        Some(until.saturating_sub(self.settings.clock.elapsed()))
     }
 
     /// Asks the server for one entry, in the server's dialect.
-    pub(crate) async fn get(
-        &self,
-        uri: &SkillUri,
-        source: EntrySource,
-    ) -> Result<ListedSkill, Refusal> {
+    pub async fn get(&self, uri: &SkillUri, source: EntrySource) -> Result<ListedSkill, Refusal> {
         if let Some(mut listing) = self.older_listing(false).await? {
             let is_archive = |listed: &KnownSkill| {
                 listed.id().uri == *uri
@@ -116,7 +118,7 @@ impl Remote {
     }
 
     /// Returns what the server promised about a skill of an older dialect.
-    pub(crate) fn offer_of(&self, uri: &SkillUri) -> Option<Arc<SkillOffer>> {
+    pub fn offer_of(&self, uri: &SkillUri) -> Option<Arc<SkillOffer>> {
         let listing = self.held_listing()?;
         let listed = listing.skills.iter().find(|listed| listed.id().uri == *uri)?;
         listed.offer().cloned()
@@ -151,11 +153,7 @@ impl Remote {
     }
 
     /// Opens an archive that a caller named, whether or not an index mentions it.
-    pub(crate) async fn get_archive(
-        &self,
-        uri: &SkillUri,
-        archive: &str,
-    ) -> Result<ListedSkill, Refusal> {
+    pub async fn get_archive(&self, uri: &SkillUri, archive: &str) -> Result<ListedSkill, Refusal> {
         let skill = OfferedSkill::unlisted_archive(uri, archive)
             .map_err(|refused| Refusal::of_entry(&self.origin(), refused))?;
         let skill = UnreadSkill::offered(&self.origin(), skill).into();
@@ -163,14 +161,14 @@ impl Remote {
     }
 
     /// Reads what the user needs to approve a skill, and keeps it as the latest entry.
-    pub(crate) async fn settle(
+    pub async fn settle(
         &self,
         skill: &KnownSkill,
         source: EntrySource,
         depth: SettleDepth,
     ) -> Result<ListedSkill, Refusal> {
         let settled = OfferedFiles::new(self).settle(skill, source, depth).await?;
-        self.named.put(&skill.id().uri, &settled, self.clock.elapsed());
+        self.named.put(&skill.id().uri, &settled, self.settings.clock.elapsed());
         Ok(settled)
     }
 
@@ -215,7 +213,7 @@ impl Remote {
             };
         let listed =
             ListedSkill::new(self.origin(), received.entry, source).with_text(received.text);
-        self.named.put(uri, &listed, self.clock.elapsed() + lifetime);
+        self.named.put(uri, &listed, self.settings.clock.elapsed() + lifetime);
         Ok(GetAnswer::Released(listed))
     }
 }
