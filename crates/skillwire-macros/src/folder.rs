@@ -5,6 +5,9 @@ use std::{fmt::Write as _, path::Path};
 use skillwire_core::{Finding, Strictness};
 use skillwire_source::{DirectoryOptions, DirectorySource, Skill, SkillContent, scan_all};
 
+/// The name under which `skillwire_server::embed_skills!` brings the type `EmbeddedSkill` into scope.
+const EMBEDDED_SKILL: &str = "SkillwireEmbeddedSkill";
+
 /// Writes the expression for all skills of a folder, or says why they cannot all be served.
 pub(crate) fn embed(folder: &Path) -> Result<String, String> {
     let source = DirectorySource::new(folder, DirectoryOptions::default());
@@ -37,7 +40,7 @@ fn write_skill(code: &mut String, skill: &Skill) -> Result<(), String> {
     };
     let place = tree.store.directory().ok_or("Its folder is unknown.")?;
     let path = skill.path();
-    let _ = write!(code, "::skillwire_server::EmbeddedSkill {{ path: {path:?}, files: &[");
+    let _ = write!(code, "{EMBEDDED_SKILL} {{ path: {path:?}, files: &[");
     for file in &tree.files {
         let (name, full) = (file.path.as_str(), place.join(file.path.as_str()));
         let full = full.to_str().ok_or("Its folder's name is not UTF-8.")?;
@@ -84,7 +87,7 @@ mod tests {
             ("notes.txt", "x"),
         ]);
         let code = embed(folder.path()).unwrap();
-        assert_eq!(code.matches("EmbeddedSkill").count(), 1, "{code}");
+        assert_eq!(code.matches(EMBEDDED_SKILL).count(), 1, "{code}");
         assert_eq!(code.matches("include_bytes!").count(), 2, "{code}");
         assert!(code.contains(r#"path: "team/outer""#), "{code}");
         assert!(code.contains(r#"("inner/SKILL.md", "#), "{code}");

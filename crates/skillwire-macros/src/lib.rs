@@ -1,6 +1,15 @@
 //! Skills compiled into a program, checked while it is compiled.
 //!
-//! Use it as `skillwire_server::embed_skills!`, with the feature `macros`.
+//! Use it as `skillwire_server::embed_skills!`, with the feature `macros` of that crate, or of
+//! `skillwire-rmcp`. This crate never knows a server: it reads a folder and writes the expression
+//! that holds its skills.
+//!
+//! ```
+//! use skillwire_server::{EmbeddedSkill, embed_skills};
+//!
+//! const SKILLS: &[EmbeddedSkill] = embed_skills!("../skillwire-server/examples/skills");
+//! assert!(SKILLS.iter().all(|skill| skill.files.iter().any(|(path, _)| *path == "SKILL.md")));
+//! ```
 
 mod folder;
 
@@ -8,30 +17,8 @@ use std::path::PathBuf;
 
 use proc_macro::{TokenStream, TokenTree};
 
-/// Makes the skills of a folder a part of the program.
-///
-/// The folder is given relative to the crate's `Cargo.toml`. The result is a
-/// `&'static [EmbeddedSkill]`, for `Skills::builder().embedded(...)`. The folder is read and judged as
-/// a server would: a skill that could not be served is a compile error that says what is wrong, and
-/// files that are not part of a skill stay out of the program.
-///
-/// A file that changes is noticed by the compiler. A file that is new is noticed once something else
-/// changes; a build script that prints `cargo::rerun-if-changed=skills` makes it notice at once.
-///
-/// ```
-/// use skillwire_server::{EmbeddedSkill, Skills, embed_skills};
-///
-/// const SKILLS: &[EmbeddedSkill] = embed_skills!("../skillwire-server/examples/skills");
-/// let skills = Skills::builder().embedded(SKILLS).build()?;
-/// assert_eq!(skills.count(), SKILLS.len());
-/// # Ok::<(), skillwire_server::BuildError>(())
-/// ```
-///
-/// A folder without skills does not compile:
-///
-/// ```compile_fail
-/// skillwire_server::embed_skills!("src");
-/// ```
+/// Writes the skills of a folder as an expression, for `skillwire_server::embed_skills!`, which has
+/// the documentation and brings the type that the expression names into scope.
 #[proc_macro]
 pub fn embed_skills(input: TokenStream) -> TokenStream {
     let code = folder_name(input).and_then(|name| folder::embed(&crate_root()?.join(name)));

@@ -11,8 +11,7 @@ use rmcp::{
         StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
     },
 };
-use skillwire_rmcp::WithSkills;
-use skillwire_server::{Skills, embed_skills};
+use skillwire_rmcp::{Skills, WithSkills, embed_skills};
 use tokio::net::TcpListener;
 
 struct Weather;

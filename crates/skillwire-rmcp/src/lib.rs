@@ -2,12 +2,12 @@
 //!
 //! [`WithSkills`] wraps a handler. The engine answers requests about skills, lists of resources
 //! contain both, and everything else goes to the wrapped handler as before. No other crate of the
-//! server side knows the SDK, and this one does not know where a skill comes from.
+//! server side knows the SDK, and this one never knows where a skill comes from. What most servers
+//! need of `skillwire-server` is exported here, and the whole crate is [`server`].
 //!
 //! ```
 //! use rmcp::ServerHandler;
-//! use skillwire_rmcp::WithSkills;
-//! use skillwire_server::{EmbeddedSkill, Skills};
+//! use skillwire_rmcp::{EmbeddedSkill, Skills, WithSkills};
 //!
 //! struct Weather;
 //! impl ServerHandler for Weather {}
@@ -19,7 +19,7 @@
 //! let skills = Skills::builder().embedded(&[GUIDE]).build()?;
 //! let handler = WithSkills::new(Weather, &skills);
 //! assert!(handler.get_info().capabilities.extensions.is_some());
-//! # Ok::<(), skillwire_server::BuildError>(())
+//! # Ok::<(), skillwire_rmcp::BuildError>(())
 //! ```
 
 mod ask;
@@ -37,8 +37,13 @@ use serde_json::Value;
 use skillwire_catalog::ViewId;
 use skillwire_protocol::{Era, meta, method, version::MODERN};
 
+/// The crate `skillwire-server`: sources of your own, tokens, options, transports.
+pub use skillwire_server as server;
+#[cfg(feature = "macros")]
+pub use skillwire_server::embed_skills;
+pub use skillwire_server::{BuildError, EmbeddedSkill, Skills, SkillsBuilder};
+
 use self::changes::SessionChanges;
-use skillwire_server::Skills;
 
 /// A handler that offers skills besides its own tools, prompts and resources.
 ///

@@ -4,11 +4,9 @@
 
 use std::{collections::BTreeMap, sync::Mutex};
 
-use skillwire_core::{Digest, Finding};
-use skillwire_server::Skills;
-use skillwire_source::{
-    ChangeTracker, GroupKey, ScanRequest, SkillSource, SourceChange, SourceUnavailable,
-    inspect_files,
+use skillwire_server::{
+    ChangeTracker, Digest, Finding, GroupKey, ScanRequest, SkillSource, Skills, SourceChange,
+    SourceUnavailable, inspect_files,
 };
 use tokio::net::TcpListener;
 

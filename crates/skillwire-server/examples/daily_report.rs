@@ -5,8 +5,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::{Router, routing::get, serve::ListenerExt};
-use skillwire_server::{Skills, http::HttpOptions};
-use skillwire_source::GeneratedFiles;
+use skillwire_server::{GeneratedFiles, Skills, http::HttpOptions};
 use tokio::net::TcpListener;
 
 fn instructions() -> String {

@@ -2,9 +2,10 @@
 
 #![expect(clippy::print_stderr, reason = "a person starts it and wants to know where it listens")]
 
-use skillwire_core::{RelPath, SkillPath};
-use skillwire_server::{FetchSkill, OnDemandSource, Skills, UriTemplate};
-use skillwire_source::{BoxFuture, FetchedFiles, SourceUnavailable};
+use skillwire_server::{
+    BoxFuture, FetchSkill, FetchedFiles, OnDemandSource, RelPath, SkillPath, Skills,
+    SourceUnavailable, UriTemplate,
+};
 use tokio::net::TcpListener;
 
 /// A made-up host: each of a million owners has a repository `skills` with skills of any name.
