@@ -125,7 +125,9 @@ pub(super) enum HelperReport {
     Listening,
     /// All layers of isolation are in place, and the script starts next.
     Started { notes: Vec<String> },
-    /// All processes of the script are gone. The contents of the files follow.
+    /// All processes of the script are gone, and the helper looks at the files that it left.
+    Collecting,
+    /// How the script ended. The contents of the files follow.
     Ended {
         exit: Option<i32>,
         signal: Option<i32>,

@@ -87,3 +87,30 @@ fn only_so_many_files_come_back() {
         assert_eq!(answer["skipped_files"], 68, "{case:?}: {answer}");
     }
 }
+
+/// Writes much more than a script may hold in memory, a piece at a time.
+const LARGE: &str = r#"
+os.mkdir("deep")
+for name in ["one", "deep/two"]:
+    with open(name, "wb", buffering=0) as file:
+        for _ in range(given["mebibytes"] // 2):
+            file.write(b"x" * 1048576)
+"#;
+
+#[test]
+fn results_larger_than_the_memory_of_a_script_come_back_b_01() {
+    const MIB: u64 = 1024 * 1024;
+    for case in test_cases() {
+        let answer = AttackScript::python(LARGE)
+            .argument("mebibytes", 160)
+            .request_field("lengths_only", true.into())
+            .limit(serde_json::json!({ "memory_bytes": 64 * MIB, "folder_bytes": 200 * MIB }))
+            .run(case);
+        assert_eq!(answer["end"]["exited"], 0, "{case:?}: {answer}");
+        let expected = serde_json::json!({ "one": 80 * MIB, "deep/two": 80 * MIB });
+        assert_eq!(answer["files"], expected, "{case:?}: {answer}");
+        // The script itself held little.
+        let peak = answer["peak_memory_bytes"].as_u64().unwrap();
+        assert!(peak < 40 * MIB, "{case:?}: {answer}");
+    }
+}

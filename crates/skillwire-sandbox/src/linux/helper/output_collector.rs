@@ -9,6 +9,7 @@ use std::{
     collections::HashMap,
     fs::File,
     io::{self, Read as _, Seek as _, Write as _},
+    net::Shutdown,
     os::{fd::AsFd as _, unix::net::UnixStream},
     path::Path,
 };
@@ -31,12 +32,23 @@ const MAX_DEPTH: usize = 16;
 /// The longest path of a file.
 const MAX_PATH: usize = 1024;
 
+/// How much of a file is in memory at a time. Copies of whole files would count for the run's cgroup,
+/// which has room for the folders of the script once.
+const PIECE_BYTES: usize = 64 * 1024;
+
+const FOLDER_FLAGS: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Opening a pipe without `NONBLOCK` would wait for a writer that never comes.
+const FILE_FLAGS: OFlags =
+    OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
+
 /// Files that were collected, and how many entries were not.
 #[derive(Default)]
 struct CollectedFiles<'a> {
     /// The inputs by their paths. Those that are unchanged are not collected.
     inputs: HashMap<&'a str, &'a [u8]>,
-    files: Vec<(String, Vec<u8>)>,
+    files: Vec<FileSpec>,
     bytes: u64,
     skipped: u64,
 }
@@ -50,30 +62,62 @@ pub(super) fn report_end(
     file_systems: &[&Path],
 ) -> io::Result<()> {
     let limits = &job.spec.limits;
+    send(control, &HelperReport::Collecting, &[])?;
     let inputs = job.spec.inputs.iter().map(|input| input.path.as_str());
     let mut collected = CollectedFiles {
         inputs: inputs.zip(job.inputs.iter().map(Vec::as_slice)).collect(),
         ..CollectedFiles::default()
     };
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match openat(CWD, output, flags, Mode::empty()) {
-        Ok(folder) => collected.add_folder(&File::from(folder), "", 0, limits),
+    let folder = openat(CWD, output, FOLDER_FLAGS, Mode::empty()).map(File::from);
+    match &folder {
+        Ok(folder) => collected.add_folder(folder, "", 0, limits),
         Err(_) => collected.skipped += 1,
     }
     let CollectedFiles { mut files, skipped, .. } = collected;
-    files.sort();
-    let specs =
-        files.iter().map(|(path, bytes)| FileSpec { path: path.clone(), size: bytes.len() });
+    files.sort_by(|one, other| one.path.cmp(&other.path));
     let report = HelperReport::Ended {
         exit: status.exit_status(),
         signal: status.terminating_signal(),
-        files: specs.collect(),
+        files,
         skipped_files: skipped,
         usage: kernel_usage(file_systems),
     };
     send(control, &report, &[])?;
-    let mut control = control;
-    files.iter().try_for_each(|(_, bytes)| control.write_all(bytes))
+    let (HelperReport::Ended { files, .. }, Ok(folder)) = (report, folder) else { return Ok(()) };
+    files.iter().try_for_each(|file| send_content(control, &folder, file)).inspect_err(|_| {
+        // The supervisor awaits the rest of this file. The report of this failure must not be taken
+        // for it.
+        let _ = control.shutdown(Shutdown::Write);
+    })
+}
+
+/// Sends the content of a file that was collected, piece by piece.
+fn send_content(mut control: &UnixStream, folder: &File, spec: &FileSpec) -> io::Result<()> {
+    let mut file = open_below(folder, &spec.path)?;
+    let mut piece = vec![0; PIECE_BYTES.min(spec.size)];
+    let mut left = spec.size;
+    while left > 0 {
+        let wanted = left.min(PIECE_BYTES);
+        file.read_exact(&mut piece[..wanted])?;
+        control.write_all(&piece[..wanted])?;
+        left -= wanted;
+    }
+    Ok(())
+}
+
+/// Opens a file by its path in the output folder, without following a link.
+fn open_below(folder: &File, path: &str) -> rustix::io::Result<File> {
+    let open = |folder: &File, name: &str, flags| {
+        openat(folder.as_fd(), name, flags, Mode::empty()).map(File::from)
+    };
+    let Some((folders, name)) = path.rsplit_once('/') else {
+        return open(folder, path, FILE_FLAGS);
+    };
+    let mut inner = folder.try_clone().map_err(|_| rustix::io::Errno::MFILE)?;
+    for name in folders.split('/') {
+        inner = open(&inner, name, FOLDER_FLAGS)?;
+    }
+    open(&inner, name, FILE_FLAGS)
 }
 
 impl CollectedFiles<'_> {
@@ -96,45 +140,48 @@ impl CollectedFiles<'_> {
                 self.skipped += 1;
                 continue;
             };
-            // Opening a pipe without `NONBLOCK` would wait for a writer that never comes.
-            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-            let open = || openat(folder.as_fd(), name, flags, Mode::empty()).map(File::from);
+            let open = || openat(folder.as_fd(), name, FILE_FLAGS, Mode::empty()).map(File::from);
             match (FileType::from_raw_mode(stat.st_mode), open()) {
                 (FileType::Directory, Ok(inner)) if depth < MAX_DEPTH => {
                     self.add_folder(&inner, &format!("{path}/"), depth + 1, limits);
                 }
                 // A file with a second name may be a hard link to a file outside of the folder.
                 (FileType::RegularFile, Ok(file)) if stat.st_nlink == 1 => {
-                    self.add_file(file, path, limits);
+                    self.add_file(&file, path, limits);
                 }
                 _ => self.skipped += 1,
             }
         }
     }
 
-    fn add_file(&mut self, file: File, path: String, limits: &RunLimits) {
-        if self.inputs.get(path.as_str()).is_some_and(|input| has_content(&file, input)) {
+    fn add_file(&mut self, file: &File, path: String, limits: &RunLimits) {
+        let Ok(size) = file.metadata().map(|metadata| metadata.len()) else {
+            self.skipped += 1;
+            return;
+        };
+        let is_unchanged = |input: &&[u8]| input.len() as u64 == size && has_content(file, input);
+        if self.inputs.get(path.as_str()).is_some_and(is_unchanged) {
             return;
         }
         let room = limits.folder_bytes.saturating_sub(self.bytes);
-        let mut bytes = Vec::new();
-        let fits = self.files.len() < limits.output_files
-            && file.take(room.saturating_add(1)).read_to_end(&mut bytes).is_ok()
-            && bytes.len() as u64 <= room;
-        if fits {
-            self.bytes += bytes.len() as u64;
-            self.files.push((path, bytes));
-        } else {
-            self.skipped += 1;
+        match usize::try_from(size) {
+            Ok(fitting) if size <= room && self.files.len() < limits.output_files => {
+                self.bytes += size;
+                self.files.push(FileSpec { path, size: fitting });
+            }
+            _ => self.skipped += 1,
         }
     }
 }
 
-/// Whether a file has exactly this content. Reads it from its beginning, and leaves it there.
+/// Whether a file of the same length has exactly this content.
 fn has_content(mut file: &File, content: &[u8]) -> bool {
-    let mut bytes = Vec::new();
-    let most = content.len() as u64 + 1;
-    let same = file.take(most).read_to_end(&mut bytes).is_ok() && bytes == content;
+    let mut piece = vec![0; PIECE_BYTES.min(content.len())];
+    let mut pieces = content.chunks(PIECE_BYTES);
+    let same = pieces.all(|expected| {
+        let read = &mut piece[..expected.len()];
+        file.read_exact(read).is_ok() && read == expected
+    });
     file.rewind().is_ok() && same
 }
 

@@ -100,7 +100,10 @@ impl<'a> ActiveRun<'a> {
             }
             if now >= next_sample {
                 next_sample = now + SAMPLE_INTERVAL;
-                self.check_usage(scratch);
+                // What the helper uses to send the files is not the script's.
+                if !self.reports.script_is_gone() {
+                    self.check_usage(scratch);
+                }
                 let output_bytes = self.stdout.written() + self.stderr.written();
                 observer.progress(&RunProgress { elapsed: self.started.elapsed(), output_bytes });
             }

@@ -36,6 +36,8 @@ pub(super) struct ReportReader {
 pub(super) struct ReceivedReports {
     pub(super) failure: Option<StepFailure>,
     pub(super) started: bool,
+    /// Whether every process of the script is gone.
+    pub(super) script_is_gone: bool,
     pub(super) notes: Vec<String>,
     pub(super) end: Option<ScriptEnd>,
 }
@@ -64,6 +66,11 @@ impl ReportReader {
     /// Takes the socket at which the script's connections arrive, once the helper has sent it.
     pub(super) fn take_listener(&mut self) -> Option<OwnedFd> {
         self.listener.take()
+    }
+
+    /// Whether the helper reported that no process of the script is left. It may still send files.
+    pub(super) fn script_is_gone(&self) -> bool {
+        self.received.script_is_gone
     }
 
     /// Whether the helper reported that no process of the script is left, and sent its files.
@@ -113,6 +120,7 @@ impl ReportReader {
                     self.received.failure.get_or_insert(StepFailure { step, errno });
                 }
                 HelperReport::Ready | HelperReport::Listening => {}
+                HelperReport::Collecting => self.received.script_is_gone = true,
                 HelperReport::Started { notes } => {
                     self.received.started = true;
                     self.received.notes = notes;
