@@ -16,6 +16,12 @@ pub(crate) fn skill(key: &SkillKey, view: &str) -> String {
     with("/skill", &[("id", key.as_str()), ("view", view)])
 }
 
+/// A page of the files of a skill.
+pub(crate) fn files(key: &SkillKey, page: usize) -> String {
+    let page = if page == 0 { String::new() } else { page.to_string() };
+    with("/skill", &[("id", key.as_str()), ("view", "files"), ("page", &page)])
+}
+
 /// A file of a skill.
 pub(crate) fn file(key: &SkillKey, path: &str) -> String {
     with("/file", &[("id", key.as_str()), ("path", path)])

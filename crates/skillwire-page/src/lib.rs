@@ -11,6 +11,19 @@
 //!   only with a token that a page of the same session carried.
 //! - Text of skills never becomes markup, and what a reader could not see is marked.
 //! - Filling a view fetches nothing. A reader asks for what was not read yet.
+//!
+//! ```
+//! use skillwire_page::{FileComparer, LineChange, model::FileLines};
+//!
+//! // One comparer for a whole page bounds what all its files cost.
+//! let mut comparer = FileComparer::default();
+//! let FileLines::Hunks(hunks) = comparer.compare(b"Ask first.\nPay.\n", b"Pay.\n") else {
+//!     panic!("both are short texts");
+//! };
+//! assert_eq!(hunks[0].lines[0].change, LineChange::Removed);
+//! assert_eq!(hunks[0].lines[0].text, "Ask first.");
+//! assert_eq!(comparer.compare(b"\0", b"Pay.\n"), FileLines::NotText);
+//! ```
 
 mod acts;
 mod addresses;
@@ -29,6 +42,8 @@ mod signing_in;
 mod text;
 mod texts;
 mod views;
+
+pub use skillwire_core::LineChange;
 
 pub use self::{
     compare::{FileComparer, MAX_COMPARED_BYTES, text_of},

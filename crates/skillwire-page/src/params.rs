@@ -8,6 +8,9 @@ const MAX_PAIRS: usize = 400;
 /// The longest text to search for.
 const MAX_WORDS: usize = 500;
 
+/// Pages beyond this one are taken for it. No list is that long, and sums with it do not overflow.
+const MAX_PAGE: usize = 1_000_000;
+
 /// Names that are not filters.
 const RESERVED: [&str; 5] = ["q", "page", "part", "format", "form"];
 
@@ -43,6 +46,11 @@ impl Params {
         self.get(name).parse().unwrap_or(0)
     }
 
+    /// The page of a list, counted from zero.
+    pub(crate) fn page(&self) -> usize {
+        self.number("page").min(MAX_PAGE)
+    }
+
     fn words(&self) -> String {
         self.get("q").chars().take(MAX_WORDS).collect()
     }
@@ -55,11 +63,11 @@ impl Params {
     }
 
     pub(crate) fn catalogue_query(&self) -> CatalogueQuery {
-        CatalogueQuery { words: self.words(), filters: self.filters(), page: self.number("page") }
+        CatalogueQuery { words: self.words(), filters: self.filters(), page: self.page() }
     }
 
     pub(crate) fn table_query(&self) -> TableQuery {
-        TableQuery { words: self.words(), filters: self.filters(), page: self.number("page") }
+        TableQuery { words: self.words(), filters: self.filters(), page: self.page() }
     }
 
     /// Where to go after an act: an address of this page, or its beginning.
@@ -97,5 +105,15 @@ mod tests {
         let query = Params::parse(b"q=a+b&state=new&page=2&origin=").catalogue_query();
         assert_eq!((query.words.as_str(), query.page), ("a b", 2));
         assert_eq!(query.filters, [("state".to_owned(), "new".to_owned())]);
+    }
+
+    #[test]
+    fn no_page_is_so_far_that_sums_with_it_overflow() {
+        for text in ["18446744073709551615", "368934881474191033", "99999999999999999999999", "-1"]
+        {
+            let params = Params::parse(format!("page={text}").as_bytes());
+            assert!(params.catalogue_query().page <= MAX_PAGE, "{text}");
+            assert!(params.table_query().page <= MAX_PAGE, "{text}");
+        }
     }
 }

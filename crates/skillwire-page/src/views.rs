@@ -4,7 +4,7 @@ use http::StatusCode;
 use maud::Markup;
 
 use crate::{
-    model::Section,
+    model::{CatalogueQuery, Section, TableQuery},
     page::{Visit, exported},
     provider::{Filled, PageProblem, PageProvider},
     render::{self, DiffLayout, SkillTab},
@@ -48,9 +48,20 @@ async fn framed<P: PageProvider>(
     response::html(StatusCode::OK, render::document(&frame, title, &view))
 }
 
+/// The last page of a list, if the wanted one lies beyond it: the list became shorter, or the address
+/// was changed by hand.
+fn last_page(wanted: usize, total: usize, size: usize) -> Option<usize> {
+    let last = total.div_ceil(size).max(1) - 1;
+    (wanted > last).then_some(last)
+}
+
 async fn catalogue<P: PageProvider>(visit: &Visit<'_, P>) -> Filled<PageResponse> {
-    let query = visit.params.catalogue_query();
-    let view = visit.provider.catalogue(&visit.session.reader, &query).await?;
+    let mut query = visit.params.catalogue_query();
+    let mut view = visit.provider.catalogue(&visit.session.reader, &query).await?;
+    if let Some(last) = last_page(query.page, view.total, CatalogueQuery::PAGE) {
+        query.page = last;
+        view = visit.provider.catalogue(&visit.session.reader, &query).await?;
+    }
     if visit.params.some("part").is_some() {
         return Ok(response::html(StatusCode::OK, render::results(&query, &view)));
     }
@@ -62,8 +73,8 @@ async fn catalogue<P: PageProvider>(visit: &Visit<'_, P>) -> Filled<PageResponse
 async fn skill<P: PageProvider>(visit: &Visit<'_, P>) -> Filled<PageResponse> {
     let tab = SkillTab::parse(visit.params.get("view")).ok_or(PageProblem::NotFound)?;
     let view = visit.provider.skill(&visit.session.reader, &visit.params.key()).await?;
-    let place = (Section::Catalogue, "skills");
-    Ok(framed(visit, place, &view.name, |frame| render::skill(frame, &view, tab)).await)
+    let (place, page) = ((Section::Catalogue, "skills"), visit.params.page());
+    Ok(framed(visit, place, &view.name, |frame| render::skill(frame, &view, tab, page)).await)
 }
 
 async fn file<P: PageProvider>(visit: &Visit<'_, P>) -> Filled<PageResponse> {
@@ -85,6 +96,10 @@ async fn diff<P: PageProvider>(visit: &Visit<'_, P>) -> Filled<PageResponse> {
     let params = &visit.params;
     let (since, path) = (params.some("since"), params.some("path"));
     let view = visit.provider.diff(&visit.session.reader, &params.key(), since, path).await?;
+    // Nothing differs at this path, or there is none.
+    if path.is_some() && view.files.is_empty() {
+        return Err(PageProblem::NotFound);
+    }
     let layout = DiffLayout::parse(params.get("layout"));
     let place = (Section::Catalogue, "skills");
     let since = since.unwrap_or_default();
@@ -93,8 +108,12 @@ async fn diff<P: PageProvider>(visit: &Visit<'_, P>) -> Filled<PageResponse> {
 }
 
 async fn queue<P: PageProvider>(visit: &Visit<'_, P>) -> Filled<PageResponse> {
-    let query = visit.params.catalogue_query();
-    let view = visit.provider.queue(&visit.session.reader, &query).await?;
+    let mut query = visit.params.catalogue_query();
+    let mut view = visit.provider.queue(&visit.session.reader, &query).await?;
+    if let Some(last) = last_page(query.page, view.total, CatalogueQuery::PAGE) {
+        query.page = last;
+        view = visit.provider.queue(&visit.session.reader, &query).await?;
+    }
     let recent = visit.session.recent();
     let title = t::section(Section::Review);
     let render = |frame: &render::Frame| render::queue(frame, &view, &recent);
@@ -116,7 +135,7 @@ async fn connect<P: PageProvider>(visit: &Visit<'_, P>) -> Filled<PageResponse> 
 }
 
 async fn table<P: PageProvider>(visit: &Visit<'_, P>, path: &str) -> Filled<PageResponse> {
-    let query = visit.params.table_query();
+    let mut query = visit.params.table_query();
     if let Some(section) = exported(path) {
         let format = visit.params.get("format");
         let text = visit.provider.export(&visit.session.reader, section, &query, format).await?;
@@ -128,7 +147,12 @@ async fn table<P: PageProvider>(visit: &Visit<'_, P>, path: &str) -> Filled<Page
     }
     let section = Section::ALL.into_iter().find(|section| section.path() == path);
     let section = section.ok_or(PageProblem::NotFound)?;
-    let view = visit.provider.table(&visit.session.reader, section, &query).await?;
+    let mut view = visit.provider.table(&visit.session.reader, section, &query).await?;
+    let last = view.total.and_then(|total| last_page(query.page, total, TableQuery::PAGE));
+    if let Some(last) = last {
+        query.page = last;
+        view = visit.provider.table(&visit.session.reader, section, &query).await?;
+    }
     let follows = match section {
         Section::Audit | Section::Runs | Section::Context => "events",
         Section::Connect | Section::Settings => "",

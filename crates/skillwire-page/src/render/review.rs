@@ -122,7 +122,7 @@ pub(crate) fn review(frame: &Frame, view: &ReviewView, recent: &[RecordedDecisio
         @if !shown.evidence.reach.is_empty() {
             section { h2 { (t::VIEW_REACH) } (evidence::reach(&shown.key, &shown.evidence)) }
         }
-        section { h2 { (t::VIEW_FILES) } (skill::files(shown))
+        section { h2 { (t::VIEW_FILES) } (skill::files(shown, 0))
             @if unread > 0 {
                 (parts::skill_button(&frame.form_token, ("read", t::act(crate::model::SkillAct::ReadFiles), ""), &shown.key, &back, &[]))
             }

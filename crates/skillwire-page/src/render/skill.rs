@@ -78,7 +78,7 @@ impl SkillTab {
     }
 }
 
-pub(crate) fn skill(frame: &Frame, skill: &SkillView, tab: SkillTab) -> Markup {
+pub(crate) fn skill(frame: &Frame, skill: &SkillView, tab: SkillTab, page: usize) -> Markup {
     let back = addresses::skill(&skill.key, tab.word());
     html! {
         (heading(skill))
@@ -114,7 +114,7 @@ pub(crate) fn skill(frame: &Frame, skill: &SkillView, tab: SkillTab) -> Markup {
             @match tab {
                 SkillTab::Text => (instructions(&frame.form_token, skill, &back)),
                 SkillTab::Raw => (raw(&frame.form_token, skill, &back)),
-                SkillTab::Files => (files(skill)),
+                SkillTab::Files => (files(skill, page)),
                 SkillTab::Findings => (evidence::findings(&skill.key, &skill.evidence)),
                 SkillTab::Reach => (evidence::reach(&skill.key, &skill.evidence)),
                 SkillTab::Facts => (facts(skill)),
@@ -235,7 +235,8 @@ pub(super) fn raw(token: &str, skill: &SkillView, back: &str) -> Markup {
     }
 }
 
-pub(super) fn files(skill: &SkillView) -> Markup {
+/// One page of the files of a skill.
+pub(super) fn files(skill: &SkillView, page: usize) -> Markup {
     let Some(files) = &skill.files else { return html! { p.empty { (t::DYNAMIC_FILES) } } };
     if files.is_empty() {
         return html! { p.empty { (t::NO_FILES) } };
@@ -244,7 +245,9 @@ pub(super) fn files(skill: &SkillView) -> Markup {
     let mut shown: Vec<&FileRow> = files.iter().collect();
     shown
         .sort_by_key(|file| (file.path != skillwire_core::SKILL_FILE, folder_of(file), &file.path));
-    shown.truncate(MAX_FILES);
+    let pages = files.len().div_ceil(MAX_FILES);
+    let page = page.min(pages - 1);
+    let shown = &shown[page * MAX_FILES..files.len().min((page + 1) * MAX_FILES)];
     html! {
         div.scroll tabindex="0" role="region" aria-label=(t::VIEW_FILES) {
             table.files {
@@ -254,7 +257,7 @@ pub(super) fn files(skill: &SkillView) -> Markup {
                 }
             }
         }
-        @if files.len() > MAX_FILES { p.note { (t::more_reach(files.len() - MAX_FILES)) } }
+        (parts::pager(page, Some(pages), page + 1 < pages, &|page| addresses::files(&skill.key, page)))
     }
 }
 

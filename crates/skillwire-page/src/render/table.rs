@@ -28,7 +28,10 @@ pub(crate) fn table(frame: &Frame, query: &TableQuery, view: &TableView) -> Mark
                 @for format in &view.exports { a href=(addresses::export(path, query, format)) download { (format) } " " }
             }
         }
-        @if view.rows.is_empty() {
+        @if view.rows.is_empty() && query.page > 0 {
+            // A log says neither how long it is nor which page is its last.
+            p.empty { (t::BEYOND_THE_END) " " a href=(addresses::table(path, query, 0)) { (t::FIRST_PAGE) } }
+        } @else if view.rows.is_empty() {
             p.empty data-fills { @if view.empty.is_empty() { (t::NO_ROWS) } @else { (worded(&view.empty)) } }
         } @else {
             div.scroll tabindex="0" role="region" aria-label=(t::section(frame.section)) {
@@ -44,7 +47,7 @@ pub(crate) fn table(frame: &Frame, query: &TableQuery, view: &TableView) -> Mark
                 }
             }
         }
-        (parts::pager(query.page, view.total.map(|total| total.div_ceil(TableQuery::PAGE).max(1)), view.has_more, &|page| addresses::table(path, query, page)))
+        @if !view.rows.is_empty() || query.page == 0 { (parts::pager(query.page, view.total.map(|total| total.div_ceil(TableQuery::PAGE).max(1)), view.has_more, &|page| addresses::table(path, query, page))) }
     }
 }
 

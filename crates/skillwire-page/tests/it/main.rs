@@ -9,8 +9,9 @@ use skillwire_page::{
     Filled, LiveState, Page, PageBody, PageHosts, PageOptions, PageProblem, PageProvider,
     PageResponse,
     model::{
-        ActOutcome, CatalogueQuery, CatalogueRow, CatalogueView, FileView, Image, PageAct,
-        ScanResult, Section, Site, SkillKey, SkillState, SkillText, SkillView, Tone,
+        ActOutcome, CatalogueQuery, CatalogueRow, CatalogueView, Cell, ChangeKind, DiffView,
+        FileChange, FileLines, FileRow, FileView, Image, PageAct, ScanResult, Section, Site,
+        SkillKey, SkillState, SkillText, SkillView, TableQuery, TableRow, TableView, Tone,
     },
 };
 
@@ -19,6 +20,9 @@ use skillwire_page::{
 struct OneSkill {
     acts: Mutex<Vec<PageAct>>,
 }
+
+/// More than two pages of files.
+const MANY_FILES: usize = 4_100;
 
 const ATTACK: &str = "\"><script>alert(1)</script>\u{202e}";
 
@@ -59,6 +63,13 @@ impl PageProvider for OneSkill {
         }
         let state = SkillState::new("new", Tone::Waiting);
         let mut view = SkillView::new(key.clone(), ATTACK, state);
+        let file = |number| FileRow {
+            path: format!("data/{number:05}.txt"),
+            size: Some(1),
+            media_type: "text/plain".to_owned(),
+            is_read: true,
+        };
+        view.files = Some((0..MANY_FILES).map(file).collect());
         view.text = SkillText::Read(format!("# {ATTACK}\n\n[x](javascript:alert(1))\n"));
         Ok(view)
     }
@@ -69,6 +80,55 @@ impl PageProvider for OneSkill {
 
     async fn image(&self, (): &(), _: &SkillKey, _: &str) -> Filled<Image> {
         Err(PageProblem::NotFound)
+    }
+
+    async fn diff(
+        &self,
+        (): &(),
+        key: &SkillKey,
+        _: Option<&str>,
+        path: Option<&str>,
+    ) -> Filled<DiffView> {
+        let file = FileChange {
+            path: "a.md".to_owned(),
+            kind: ChangeKind::Changed,
+            before: Some(1),
+            after: Some(2),
+            lines: FileLines::NotRead,
+        };
+        let fits = path.is_none_or(|path| path == file.path);
+        Ok(DiffView {
+            key: key.clone(),
+            name: ATTACK.to_owned(),
+            before: String::new(),
+            after: String::new(),
+            fields: Vec::new(),
+            files: [file].into_iter().filter(|_| fits).collect(),
+            reach_added: Vec::new(),
+            reach_removed: Vec::new(),
+            findings: Vec::new(),
+            unread: 0,
+        })
+    }
+
+    async fn table(&self, (): &(), section: Section, query: &TableQuery) -> Filled<TableView> {
+        if section == Section::Audit {
+            // A log does not know how long it is.
+            let empty = "Nothing happened yet.".to_owned();
+            return Ok(TableView { empty, ..TableView::default() });
+        }
+        let pages = 3;
+        let row = TableRow {
+            cells: vec![Cell::Text(format!("on page {}", query.page))],
+            acts: Vec::new(),
+        };
+        Ok(TableView {
+            columns: vec!["Page"],
+            rows: [row].into_iter().filter(|_| query.page < pages).collect(),
+            total: Some(pages * TableQuery::PAGE),
+            has_more: query.page + 1 < pages,
+            ..TableView::default()
+        })
     }
 
     async fn act(&self, (): &(), act: PageAct) -> Filled<ActOutcome> {
@@ -176,4 +236,56 @@ async fn only_a_form_of_the_session_acts() {
     let page = text(fixture.get("/").await);
     assert!(page.contains("Done."), "the next page says what was done");
     assert!(!text(fixture.get("/").await).contains("Done."), "and says it once");
+}
+
+#[tokio::test]
+async fn a_page_beyond_the_end_of_a_list_is_its_last_page() {
+    let fixture = Fixture::signed_in().await;
+    let first = text(fixture.get("/").await);
+    for page in ["1", "99999999", "18446744073709551615"] {
+        for more in ["", "&q=x", "&part=results"] {
+            let answer = fixture.get(&format!("/?page={page}{more}")).await;
+            assert_eq!(answer.status(), StatusCode::OK, "{page}{more}");
+            let shown = text(answer);
+            assert!(shown.contains("1 skill") && !shown.contains("class=\"pager\""), "{shown}");
+        }
+    }
+    assert_eq!(first.len(), text(fixture.get("/?page=7").await).len());
+}
+
+#[tokio::test]
+async fn a_table_says_that_it_ends_before_a_page() {
+    let fixture = Fixture::signed_in().await;
+    let page = text(fixture.get("/audit?page=18446744073709551615&q=a").await);
+    assert!(page.contains("The list ends before this page"), "{page}");
+    assert!(page.contains("href=\"/audit?q=a\"") && !page.contains("Nothing happened"), "{page}");
+    let page = text(fixture.get("/audit").await);
+    assert!(page.contains("Nothing happened"), "{page}");
+    // A list that says how long it is shows its last page.
+    let page = text(fixture.get("/approvals?page=18446744073709551615").await);
+    assert!(page.contains("on page 2") && page.contains("Page 3 of 3"), "{page}");
+}
+
+#[tokio::test]
+async fn a_difference_at_a_path_without_one_is_not_found() {
+    let fixture = Fixture::signed_in().await;
+    assert_eq!(fixture.get("/diff?id=x").await.status(), StatusCode::OK);
+    assert_eq!(fixture.get("/diff?id=x&path=a.md").await.status(), StatusCode::OK);
+    assert_eq!(fixture.get("/diff?id=x&path=none").await.status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn every_file_of_a_skill_is_on_a_page_of_its_files() {
+    let fixture = Fixture::signed_in().await;
+    let key = "%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E%E2%80%AE";
+    let mut found = 0;
+    let mut last = String::new();
+    for page in 0..3 {
+        last = text(fixture.get(&format!("/skill?id={key}&view=files&page={page}")).await);
+        found += last.matches("href=\"/file?").count();
+    }
+    assert_eq!(found, MANY_FILES);
+    assert!(last.contains("Page 3 of 3"), "{last}");
+    let beyond = text(fixture.get(&format!("/skill?id={key}&view=files&page=99")).await);
+    assert_eq!(beyond, last);
 }
