@@ -48,7 +48,8 @@ fn event(entry: &AuditEntry) -> AuditEvent {
 }
 
 /// Checks the chain of hashes over all events.
-#[utoipa::path(get, path = "/api/v1/audit/check", tag = "audit", responses(
+#[utoipa::path(get, operation_id = "checkAuditLog",
+    path = "/api/v1/audit/check", tag = "audit", responses(
     (status = 200, body = AuditCheck),
     (status = 403, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -66,7 +67,8 @@ pub(crate) async fn check(
 }
 
 /// Lists events, the newest first.
-#[utoipa::path(get, path = "/api/v1/audit", tag = "audit", params(AuditQuery), responses(
+#[utoipa::path(get, operation_id = "listAuditEntries",
+    path = "/api/v1/audit", tag = "audit", params(AuditQuery), responses(
     (status = 200, body = Page<AuditEvent>),
     (status = 403, body = Problem, content_type = "application/problem+json"),
 ))]

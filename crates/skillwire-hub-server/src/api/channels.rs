@@ -16,7 +16,8 @@ fn parse(channel: &str) -> Result<ChannelName, Problem> {
 }
 
 /// Points a channel to a version.
-#[utoipa::path(put, path = "/api/v1/skills/{namespace}/{name}/channels/{channel}", tag = "channels",
+#[utoipa::path(put, operation_id = "promoteVersion",
+    path = "/api/v1/skills/{namespace}/{name}/channels/{channel}", tag = "channels",
     params(("namespace" = String, Path), ("name" = String, Path), ("channel" = String, Path)),
     request_body = Promotion, responses(
     (status = 200, body = ChannelMoved),
@@ -59,7 +60,8 @@ pub(crate) async fn promote(
 }
 
 /// Points a channel back to the version before.
-#[utoipa::path(post, path = "/api/v1/skills/{namespace}/{name}/channels/{channel}/rollback",
+#[utoipa::path(post, operation_id = "rollBackChannel",
+    path = "/api/v1/skills/{namespace}/{name}/channels/{channel}/rollback",
     tag = "channels", params(("namespace" = String, Path), ("name" = String, Path),
     ("channel" = String, Path)), request_body = Confirmation, responses(
     (status = 200, body = ChannelMoved),

@@ -14,7 +14,8 @@ use super::{
 use crate::serving::sign;
 
 /// Lists the signed decisions about a content, in every skill that the caller may read.
-#[utoipa::path(get, path = "/api/v1/content/{content}/decisions", tag = "versions",
+#[utoipa::path(get, operation_id = "listDecisions",
+    path = "/api/v1/content/{content}/decisions", tag = "versions",
     params(("content" = String, Path), Paging), responses(
     (status = 200, body = Page<DecisionInfo>),
     (status = 400, body = Problem, content_type = "application/problem+json"),
@@ -37,7 +38,8 @@ pub(crate) async fn list(
 
 /// Lists the public keys that the hub signs its decisions with. Trust is worth what the way is worth on which
 /// a user got a key.
-#[utoipa::path(get, path = "/api/v1/keys", tag = "hub", params(Paging), responses(
+#[utoipa::path(get, operation_id = "listKeys",
+    path = "/api/v1/keys", tag = "hub", params(Paging), responses(
     (status = 200, body = Page<KeyInfo>),
 ))]
 pub(crate) async fn keys(

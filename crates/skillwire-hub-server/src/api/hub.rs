@@ -13,7 +13,7 @@ use super::{
 use crate::upload::MAX_UPLOAD_BYTES;
 
 /// Says what the hub is, and who the caller is there.
-#[utoipa::path(get, path = "/api/v1/hub", tag = "hub", responses(
+#[utoipa::path(get, operation_id = "showHub", path = "/api/v1/hub", tag = "hub", responses(
     (status = 200, body = HubInfo),
     (status = 401, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -37,7 +37,8 @@ pub(crate) async fn show(
 }
 
 /// Returns the description of this API.
-#[utoipa::path(get, path = "/api/v1/openapi.json", tag = "hub", responses(
+#[utoipa::path(get, operation_id = "describeApi",
+    path = "/api/v1/openapi.json", tag = "hub", security(()), responses(
     (status = 200, description = "The description of this API, as OpenAPI."),
 ))]
 pub(crate) async fn document() -> Response {

@@ -156,7 +156,9 @@ async fn unknown() -> Problem {
 }
 
 async fn not_allowed() -> Problem {
-    ProblemKind::Malformed.because("This address does not take this method.").coded("method")
+    ProblemKind::Method.because(
+        "This address does not take this method; the header `Allow` has those that it takes.",
+    )
 }
 
 /// Asks a caller without a token for one wherever it was refused.

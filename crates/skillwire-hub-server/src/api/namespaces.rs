@@ -38,7 +38,8 @@ fn parse(name: &str) -> Result<NamespaceName, Problem> {
 }
 
 /// Lists the namespaces that the caller may read.
-#[utoipa::path(get, path = "/api/v1/namespaces", tag = "namespaces", params(Paging), responses(
+#[utoipa::path(get, operation_id = "listNamespaces",
+    path = "/api/v1/namespaces", tag = "namespaces", params(Paging), responses(
     (status = 200, body = Page<NamespaceInfo>),
 ))]
 pub(crate) async fn list(
@@ -51,7 +52,8 @@ pub(crate) async fn list(
 }
 
 /// Returns one namespace.
-#[utoipa::path(get, path = "/api/v1/namespaces/{namespace}", tag = "namespaces",
+#[utoipa::path(get, operation_id = "showNamespace",
+    path = "/api/v1/namespaces/{namespace}", tag = "namespaces",
     params(("namespace" = String, Path)), responses(
     (status = 200, body = NamespaceInfo),
     (status = 404, body = Problem, content_type = "application/problem+json"),
@@ -66,7 +68,8 @@ pub(crate) async fn show(
 }
 
 /// Makes a namespace; its maker owns it.
-#[utoipa::path(post, path = "/api/v1/namespaces", tag = "namespaces", params(Trial),
+#[utoipa::path(post, operation_id = "createNamespace",
+    path = "/api/v1/namespaces", tag = "namespaces", params(Trial),
     request_body = NewNamespace, responses(
     (status = 201, body = NamespaceInfo),
     (status = 200, body = NamespaceInfo),
@@ -102,7 +105,8 @@ pub(crate) async fn create(
 }
 
 /// Changes the rules and limits of a namespace.
-#[utoipa::path(patch, path = "/api/v1/namespaces/{namespace}", tag = "namespaces",
+#[utoipa::path(patch, operation_id = "changeNamespace",
+    path = "/api/v1/namespaces/{namespace}", tag = "namespaces",
     params(("namespace" = String, Path), Trial), request_body = NamespaceSettings, responses(
     (status = 200, body = NamespaceInfo),
     (status = 403, body = Problem, content_type = "application/problem+json"),
@@ -143,7 +147,8 @@ fn parse_grant(grant: &GrantInfo) -> Result<(Subject, Role), Problem> {
 }
 
 /// Gives a subject a role.
-#[utoipa::path(put, path = "/api/v1/namespaces/{namespace}/grants", tag = "namespaces",
+#[utoipa::path(put, operation_id = "grantRole",
+    path = "/api/v1/namespaces/{namespace}/grants", tag = "namespaces",
     params(("namespace" = String, Path), Trial), request_body = GrantInfo, responses(
     (status = 200, body = NamespaceInfo),
 ))]
@@ -164,7 +169,8 @@ pub(crate) async fn grant(
 }
 
 /// Takes a role away.
-#[utoipa::path(delete, path = "/api/v1/namespaces/{namespace}/grants", tag = "namespaces",
+#[utoipa::path(delete, operation_id = "withdrawRole",
+    path = "/api/v1/namespaces/{namespace}/grants", tag = "namespaces",
     params(("namespace" = String, Path), Trial), request_body = GrantInfo, responses(
     (status = 200, body = NamespaceInfo),
 ))]

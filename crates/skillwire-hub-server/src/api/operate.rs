@@ -14,7 +14,8 @@ use super::{
 };
 
 /// Removes bytes that no version names.
-#[utoipa::path(post, path = "/api/v1/gc", tag = "operating", request_body = Confirmation, responses(
+#[utoipa::path(post, operation_id = "collectGarbage",
+    path = "/api/v1/gc", tag = "operating", request_body = Confirmation, responses(
     (status = 200, body = Collected),
     (status = 403, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -33,7 +34,8 @@ pub(crate) async fn collect(
 ///
 /// Roles, tokens and versions belong to the pseudonym from then on, the tokens are revoked, and details of the log
 /// that hold the name are emptied.
-#[utoipa::path(post, path = "/api/v1/subjects/purge", tag = "operating", request_body = NewErasure,
+#[utoipa::path(post, operation_id = "purgeSubject",
+    path = "/api/v1/subjects/purge", tag = "operating", request_body = NewErasure,
     responses(
     (status = 200, body = SubjectErased),
     (status = 403, body = Problem, content_type = "application/problem+json"),
@@ -60,7 +62,8 @@ pub(crate) async fn purge_subject(
 }
 
 /// Erases the bytes of a version for good, for legal reasons. Its number, content identity and publisher stay.
-#[utoipa::path(post, path = "/api/v1/skills/{namespace}/{name}/versions/{version}/purge",
+#[utoipa::path(post, operation_id = "purgeVersion",
+    path = "/api/v1/skills/{namespace}/{name}/versions/{version}/purge",
     tag = "operating", params(("namespace" = String, Path), ("name" = String, Path),
     ("version" = String, Path)), request_body = Confirmation, responses(
     (status = 200, body = StateChanged),

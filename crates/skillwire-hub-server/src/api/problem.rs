@@ -46,6 +46,8 @@ pub(crate) enum ProblemKind {
     Forbidden,
     /// There is no such thing, or the caller may not know of it.
     NotFound,
+    /// The address does not take the method.
+    Method,
     /// The state of the hub does not allow it.
     Conflict,
     /// The bytes are not what the request says they are.
@@ -73,6 +75,7 @@ impl ProblemKind {
             Self::Unauthorized => "unauthorized",
             Self::Forbidden => "forbidden",
             Self::NotFound => "not-found",
+            Self::Method => "method",
             Self::Conflict => "conflict",
             Self::DigestMismatch => "digest-mismatch",
             Self::InvalidSkill => "invalid-skill",
@@ -91,6 +94,7 @@ impl ProblemKind {
             Self::Unauthorized => "A valid bearer token is required.",
             Self::Forbidden => "The caller may not do this.",
             Self::NotFound => "There is no such thing.",
+            Self::Method => "The address does not take this method.",
             Self::Conflict => "The state of the hub does not allow this.",
             Self::DigestMismatch => "The bytes are not what the request says.",
             Self::InvalidSkill => "The skill breaks a rule.",
@@ -109,6 +113,7 @@ impl ProblemKind {
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::Forbidden => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,
+            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::Conflict => StatusCode::CONFLICT,
             Self::DigestMismatch | Self::InvalidSkill => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,

@@ -37,7 +37,8 @@ pub(crate) struct PublishQuery {
 ///
 /// The same bytes again are the same version, so that a request can be repeated. With a header
 /// `Content-Digest` (RFC 9530), a body with another SHA-256 is refused.
-#[utoipa::path(post, path = "/api/v1/skills/{namespace}/{name}/versions", tag = "versions",
+#[utoipa::path(post, operation_id = "publishVersion",
+    path = "/api/v1/skills/{namespace}/{name}/versions", tag = "versions",
     params(("namespace" = String, Path), ("name" = String, Path), PublishQuery),
     request_body(content_type = "application/gzip", description = "A `.tar.gz` or `.zip` archive with `SKILL.md` at its root."),
     responses(

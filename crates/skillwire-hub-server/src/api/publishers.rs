@@ -28,7 +28,8 @@ fn parse(name: &str) -> Result<NamespaceName, Problem> {
 }
 
 /// Lists the trusted publishers of a namespace.
-#[utoipa::path(get, path = "/api/v1/namespaces/{namespace}/publishers", tag = "publishers",
+#[utoipa::path(get, operation_id = "listPublishers",
+    path = "/api/v1/namespaces/{namespace}/publishers", tag = "publishers",
     params(("namespace" = String, Path), Paging), responses(
     (status = 200, body = Page<PublisherInfo>),
 ))]
@@ -44,7 +45,8 @@ pub(crate) async fn list(
 }
 
 /// Lets workflows publish into a namespace.
-#[utoipa::path(post, path = "/api/v1/namespaces/{namespace}/publishers", tag = "publishers",
+#[utoipa::path(post, operation_id = "trustPublisher",
+    path = "/api/v1/namespaces/{namespace}/publishers", tag = "publishers",
     params(("namespace" = String, Path), Trial), request_body = NewPublisher, responses(
     (status = 201, body = PublisherInfo),
     (status = 200, body = PublisherInfo),
@@ -76,7 +78,8 @@ pub(crate) async fn trust(
 }
 
 /// Stops to trust a publisher.
-#[utoipa::path(delete, path = "/api/v1/namespaces/{namespace}/publishers/{id}", tag = "publishers",
+#[utoipa::path(delete, operation_id = "distrustPublisher",
+    path = "/api/v1/namespaces/{namespace}/publishers/{id}", tag = "publishers",
     params(("namespace" = String, Path), ("id" = u64, Path), Trial), responses((status = 204)))]
 pub(crate) async fn distrust(
     State(state): State<Arc<ApiState>>,

@@ -93,7 +93,8 @@ pub(crate) struct ReviewsQuery {
 }
 
 /// Lists what the caller reviews, the oldest first: versions that wait, and what upstreams offer.
-#[utoipa::path(get, path = "/api/v1/reviews", tag = "reviews", params(ReviewsQuery), responses(
+#[utoipa::path(get, operation_id = "listReviews",
+    path = "/api/v1/reviews", tag = "reviews", params(ReviewsQuery), responses(
     (status = 200, body = Page<ReviewInfo>),
 ))]
 pub(crate) async fn list(
@@ -174,7 +175,8 @@ fn refuse_gone(record: &ReviewRecord) -> Result<(), Problem> {
 }
 
 /// Returns a review with what differs from the content that is approved now.
-#[utoipa::path(get, path = "/api/v1/reviews/{id}", tag = "reviews", params(("id" = u64, Path)),
+#[utoipa::path(get, operation_id = "showReview",
+    path = "/api/v1/reviews/{id}", tag = "reviews", params(("id" = u64, Path)),
     responses((status = 200, body = ReviewDetail),
     (status = 404, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -259,7 +261,8 @@ fn set_change(before: &BTreeSet<String>, now: &BTreeSet<String>) -> SetChange {
 }
 
 /// Returns the bytes of a file that is reviewed.
-#[utoipa::path(get, path = "/api/v1/reviews/{id}/files/{path}", tag = "reviews",
+#[utoipa::path(get, operation_id = "readReviewFile",
+    path = "/api/v1/reviews/{id}/files/{path}", tag = "reviews",
     params(("id" = u64, Path), ("path" = String, Path, description = "Slashes are part of it.")),
     responses((status = 200, content_type = "application/octet-stream"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
@@ -278,7 +281,8 @@ pub(crate) async fn file(
 }
 
 /// Approves or rejects a content. Refused if the content moved meanwhile.
-#[utoipa::path(post, path = "/api/v1/reviews/{id}/decision", tag = "reviews",
+#[utoipa::path(post, operation_id = "decideReview",
+    path = "/api/v1/reviews/{id}/decision", tag = "reviews",
     params(("id" = u64, Path)), request_body = NewDecision, responses(
     (status = 200, body = ReviewDecided),
     (status = 403, body = Problem, content_type = "application/problem+json"),

@@ -70,7 +70,8 @@ pub(crate) struct SkillsQuery {
 }
 
 /// Lists the skills that the caller may read.
-#[utoipa::path(get, path = "/api/v1/skills", tag = "skills", params(SkillsQuery), responses(
+#[utoipa::path(get, operation_id = "listSkills",
+    path = "/api/v1/skills", tag = "skills", params(SkillsQuery), responses(
     (status = 200, body = Page<SkillInfo>),
 ))]
 pub(crate) async fn list(
@@ -87,7 +88,8 @@ pub(crate) async fn list(
 }
 
 /// Returns one skill with its channels.
-#[utoipa::path(get, path = "/api/v1/skills/{namespace}/{name}", tag = "skills",
+#[utoipa::path(get, operation_id = "showSkill",
+    path = "/api/v1/skills/{namespace}/{name}", tag = "skills",
     params(("namespace" = String, Path), ("name" = String, Path)), responses(
     (status = 200, body = SkillInfo),
     (status = 404, body = Problem, content_type = "application/problem+json"),
@@ -102,7 +104,8 @@ pub(crate) async fn show(
 }
 
 /// Lists the versions of a skill, the newest publication first.
-#[utoipa::path(get, path = "/api/v1/skills/{namespace}/{name}/versions", tag = "versions",
+#[utoipa::path(get, operation_id = "listVersions",
+    path = "/api/v1/skills/{namespace}/{name}/versions", tag = "versions",
     params(("namespace" = String, Path), ("name" = String, Path), Paging), responses(
     (status = 200, body = Page<VersionInfo>),
 ))]
@@ -119,7 +122,8 @@ pub(crate) async fn versions(
 }
 
 /// Lists the versions that wait for the caller's review.
-#[utoipa::path(get, path = "/api/v1/waiting", tag = "versions", params(Paging), responses(
+#[utoipa::path(get, operation_id = "listWaitingVersions",
+    path = "/api/v1/waiting", tag = "versions", params(Paging), responses(
     (status = 200, body = Page<VersionInfo>),
 ))]
 pub(crate) async fn waiting(
@@ -132,7 +136,8 @@ pub(crate) async fn waiting(
 }
 
 /// Returns one version with its files.
-#[utoipa::path(get, path = "/api/v1/skills/{namespace}/{name}/versions/{version}", tag = "versions",
+#[utoipa::path(get, operation_id = "showVersion",
+    path = "/api/v1/skills/{namespace}/{name}/versions/{version}", tag = "versions",
     params(("namespace" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     responses((status = 200, body = VersionInfo),
     (status = 404, body = Problem, content_type = "application/problem+json"),
@@ -150,7 +155,8 @@ pub(crate) async fn version(
 }
 
 /// Returns the bytes of a file; those of a revoked version are refused.
-#[utoipa::path(get, path = "/api/v1/skills/{namespace}/{name}/versions/{version}/files/{path}",
+#[utoipa::path(get, operation_id = "readVersionFile",
+    path = "/api/v1/skills/{namespace}/{name}/versions/{version}/files/{path}",
     tag = "versions", params(("namespace" = String, Path), ("name" = String, Path),
     ("version" = String, Path), ("path" = String, Path, description = "Slashes are part of it.")),
     responses((status = 200, content_type = "application/octet-stream"),
@@ -218,7 +224,8 @@ pub(crate) struct DiffQuery {
 }
 
 /// Says what differs between two versions.
-#[utoipa::path(get, path = "/api/v1/skills/{namespace}/{name}/diff", tag = "versions",
+#[utoipa::path(get, operation_id = "compareVersions",
+    path = "/api/v1/skills/{namespace}/{name}/diff", tag = "versions",
     params(("namespace" = String, Path), ("name" = String, Path), DiffQuery), responses(
     (status = 200, body = VersionDiff),
 ))]

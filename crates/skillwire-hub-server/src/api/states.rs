@@ -21,7 +21,8 @@ pub(super) fn parse_content(text: &str) -> Result<ContentId, Problem> {
 }
 
 /// Approves, rejects, reopens, deprecates, yanks, restores or revokes a version.
-#[utoipa::path(post, path = "/api/v1/skills/{namespace}/{name}/versions/{version}/state",
+#[utoipa::path(post, operation_id = "changeVersionState",
+    path = "/api/v1/skills/{namespace}/{name}/versions/{version}/state",
     tag = "versions", params(("namespace" = String, Path), ("name" = String, Path),
     ("version" = String, Path)), request_body = NewState, responses(
     (status = 200, body = StateChanged),
@@ -59,7 +60,8 @@ pub(crate) async fn change(
 }
 
 /// Revokes a content in every skill that has it, now and later.
-#[utoipa::path(post, path = "/api/v1/content/{content}/revoke", tag = "versions",
+#[utoipa::path(post, operation_id = "revokeContent",
+    path = "/api/v1/content/{content}/revoke", tag = "versions",
     params(("content" = String, Path)), request_body = Confirmation, responses(
     (status = 200, body = StateChanged),
     (status = 403, body = Problem, content_type = "application/problem+json"),

@@ -29,7 +29,8 @@ fn info(record: &TokenRecord) -> TokenInfo {
 }
 
 /// Lists tokens: all of them for administrators, their own for others.
-#[utoipa::path(get, path = "/api/v1/tokens", tag = "tokens", params(Paging), responses(
+#[utoipa::path(get, operation_id = "listTokens",
+    path = "/api/v1/tokens", tag = "tokens", params(Paging), responses(
     (status = 200, body = Page<TokenInfo>),
 ))]
 pub(crate) async fn list(
@@ -42,7 +43,8 @@ pub(crate) async fn list(
 }
 
 /// Makes a token; its text is in this answer and nowhere else.
-#[utoipa::path(post, path = "/api/v1/tokens", tag = "tokens", params(Trial), request_body = NewToken,
+#[utoipa::path(post, operation_id = "createToken",
+    path = "/api/v1/tokens", tag = "tokens", params(Trial), request_body = NewToken,
     responses(
     (status = 201, body = MadeToken),
     (status = 200, body = MadeToken),
@@ -91,7 +93,8 @@ pub(crate) async fn create(
 }
 
 /// Refuses a token from now on.
-#[utoipa::path(delete, path = "/api/v1/tokens/{id}", tag = "tokens", params(("id" = u64, Path), Trial),
+#[utoipa::path(delete, operation_id = "revokeToken",
+    path = "/api/v1/tokens/{id}", tag = "tokens", params(("id" = u64, Path), Trial),
     responses((status = 200, body = TokenInfo),
     (status = 404, body = Problem, content_type = "application/problem+json"),
 ))]

@@ -74,7 +74,8 @@ fn info(
 }
 
 /// Lists the upstreams that the caller may read, by label.
-#[utoipa::path(get, path = "/api/v1/upstreams", tag = "upstreams", params(Paging), responses(
+#[utoipa::path(get, operation_id = "listUpstreams",
+    path = "/api/v1/upstreams", tag = "upstreams", params(Paging), responses(
     (status = 200, body = Page<UpstreamInfo>),
 ))]
 pub(crate) async fn list(
@@ -95,7 +96,8 @@ pub(crate) async fn list(
 }
 
 /// Returns one upstream.
-#[utoipa::path(get, path = "/api/v1/upstreams/{label}", tag = "upstreams",
+#[utoipa::path(get, operation_id = "showUpstream",
+    path = "/api/v1/upstreams/{label}", tag = "upstreams",
     params(("label" = String, Path)), responses(
     (status = 200, body = UpstreamInfo),
     (status = 404, body = Problem, content_type = "application/problem+json"),
@@ -120,7 +122,8 @@ fn require_source(sender: &Authenticated, source: &UpstreamSource) -> Result<(),
 }
 
 /// Adds an upstream. Only for administrators; sources on the hub's machine only for its operator.
-#[utoipa::path(post, path = "/api/v1/upstreams", tag = "upstreams", request_body = NewUpstream,
+#[utoipa::path(post, operation_id = "addUpstream",
+    path = "/api/v1/upstreams", tag = "upstreams", request_body = NewUpstream,
     responses((status = 201, body = UpstreamChanged),
     (status = 200, body = UpstreamChanged, description = "This was a dry run."),
     (status = 403, body = Problem, content_type = "application/problem+json"),
@@ -154,7 +157,8 @@ pub(crate) async fn add(
 
 /// Changes an upstream. Leaving `pin` must be said. The rules are run over what waits; the answer says what
 /// they approve, or would in a dry run.
-#[utoipa::path(patch, path = "/api/v1/upstreams/{label}", tag = "upstreams",
+#[utoipa::path(patch, operation_id = "changeUpstream",
+    path = "/api/v1/upstreams/{label}", tag = "upstreams",
     params(("label" = String, Path)), request_body = UpstreamSettings, responses(
     (status = 200, body = UpstreamChanged),
     (status = 403, body = Problem, content_type = "application/problem+json"),
@@ -244,7 +248,8 @@ pub(crate) struct RemovalQuery {
 }
 
 /// Removes an upstream and what the hub keeps of it. Decisions stay.
-#[utoipa::path(delete, path = "/api/v1/upstreams/{label}", tag = "upstreams",
+#[utoipa::path(delete, operation_id = "removeUpstream",
+    path = "/api/v1/upstreams/{label}", tag = "upstreams",
     params(("label" = String, Path), RemovalQuery), responses(
     (status = 200, body = UpstreamChanged),
     (status = 404, body = Problem, content_type = "application/problem+json"),

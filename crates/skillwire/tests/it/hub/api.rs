@@ -114,7 +114,7 @@ async fn what_a_caller_may_not_do_is_refused_and_what_it_may_not_know_is_not_the
     let refused = hub.api("POST", "/namespaces", strange.as_bytes()).await;
     assert_eq!(problem(&refused), (400, "malformed".into()));
     assert_eq!(problem(&hub.api("GET", "/nowhere", b"").await), (404, "not-found".into()));
-    assert_eq!(problem(&hub.api("PATCH", "/skills", b"").await), (400, "method".into()));
+    assert_eq!(problem(&hub.api("PATCH", "/skills", b"").await), (405, "method".into()));
 }
 
 /// The lists that the description of the API names, with the variable parts filled in.
