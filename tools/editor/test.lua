@@ -48,6 +48,10 @@ local ok, error = pcall(function()
   local found = vim.diagnostic.get(buffer)[1]
   check("it is on the description", found and found.lnum == 2, found)
 
+  local page = ask("textDocument/hover", place(2, 22))
+  check("a finding shows the page of its code",
+    page and page.contents.value:find("yaml%-unquoted%-colon") ~= nil, page)
+
   local params = place(2, 15)
   params.range = { start = params.position, ["end"] = params.position }
   params.context = { diagnostics = {} }
@@ -66,6 +70,12 @@ local ok, error = pcall(function()
   local labels = vim.tbl_map(function(one) return one.label end, keys or {})
   check("a key is completed", vim.tbl_contains(labels, "license"), labels)
   vim.api.nvim_buf_set_lines(buffer, 3, 4, false, {})
+
+  vim.api.nvim_buf_set_lines(buffer, 8, 8, false, { "See [rules](ref" })
+  local files = ask("textDocument/completion", place(8, 15))
+  local paths = vim.tbl_map(function(one) return one.label end, files or {})
+  check("a file of the skill is completed", vim.tbl_contains(paths, "references/policy.md"), paths)
+  vim.api.nvim_buf_set_lines(buffer, 8, 9, false, {})
 
   local definition = ask("textDocument/definition", place(7, 25))
   check("a link leads to its file",
