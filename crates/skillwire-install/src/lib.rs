@@ -29,6 +29,10 @@ mod record;
 mod source;
 mod store;
 
+pub use skillwire_core::{
+    ContentId, Finding, Frontmatter, NoContentId, RelPath, SkillName, portable::NotPortable,
+};
+
 pub use self::{
     bundle::{BundledFile, SkillBundle, UnusableSkill},
     change::{FolderChange, holds, remove_empty},

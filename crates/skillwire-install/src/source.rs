@@ -159,6 +159,21 @@ impl SourceAddress {
         Err(InvalidSource::UnknownUrl)
     }
 
+    /// Writes the source for a user who finds `owner/repo` below `forge`: one below another forge is
+    /// written as its whole URL.
+    ///
+    /// A project chooses its own forge, so the short form alone would let it pass off a repository of
+    /// its own as one of an owner whom the user knows.
+    pub fn for_user_of(&self, forge: &str) -> String {
+        match self {
+            Self::Repository(repository) if !repository.is_below(forge) => {
+                let written = repository.url.clone();
+                Self::Repository(RepositoryAddress { written, ..repository.clone() }).to_string()
+            }
+            other => other.to_string(),
+        }
+    }
+
     /// Adds a ref that was given beside the source.
     pub fn with_reference(self, reference: &str) -> Result<Self, InvalidSource> {
         match self {
@@ -183,6 +198,15 @@ impl SourceAddress {
             Self::Repository(_) => Err(InvalidSource::Twice("path")),
             _ => Err(InvalidSource::NotARepository("path")),
         }
+    }
+}
+
+impl RepositoryAddress {
+    /// Tells whether what was written leads to this repository where `owner/repo` is found below
+    /// `forge`.
+    fn is_below(&self, forge: &str) -> bool {
+        let forge = forge.trim_end_matches('/');
+        self.written.contains(':') || self.url == format!("{forge}/{}.git", self.written)
     }
 }
 
@@ -334,6 +358,27 @@ mod tests {
             ("file:///srv/x.git", "file:///srv/x.git - -"),
         ] {
             assert_eq!(repository(text), read, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_repository_below_another_forge_than_that_of_the_user_is_written_out() {
+        for (text, forge, written) in [
+            ("acme/skills/a/pdf@v1", FORGE, "acme/skills/a/pdf@v1"),
+            ("acme/skills", "https://forge.test/", "acme/skills"),
+            ("https://github.com/acme/skills@v1", FORGE, "https://github.com/acme/skills@v1"),
+            (
+                "acme/skills/a/pdf@v1",
+                "https://github.com",
+                "https://github.com/acme/skills.git/a/pdf@v1",
+            ),
+            ("acme/skills", "https://forge.test/evil", "https://forge.test/evil/acme/skills.git"),
+            ("git@git.test:t/x.git@v3", "https://github.com", "git@git.test:t/x.git@v3"),
+            ("./skills", "https://github.com", "./skills"),
+        ] {
+            let address = SourceAddress::parse(text, forge).unwrap();
+            assert_eq!(address.for_user_of(FORGE), written);
+            assert_eq!(address.for_user_of(&format!("{FORGE}/")), written);
         }
     }
 

@@ -20,11 +20,15 @@ pub(in crate::commands) struct InstalledRow {
     #[serde(flatten)]
     skill: InstalledSkill,
     state: PlacementState,
+    /// Where it is from, as the user reads it.
+    #[serde(skip)]
+    from: String,
 }
 
 /// Reads what is installed and compares it with what is in the folders.
 pub(in crate::commands) fn rows(settings: &HostSettings) -> Result<Vec<InstalledRow>, Failure> {
     let state = InstallState::new(settings);
+    let forge = settings.user()?.forge;
     let installed = state.load()?;
     let row = |skill: &InstalledSkill| {
         let states = skill.placements.iter().map(|it| it.state(&skill.content, state.store()));
@@ -33,7 +37,11 @@ pub(in crate::commands) fn rows(settings: &HostSettings) -> Result<Vec<Installed
             PlacementState::Missing => 1,
             PlacementState::Edited => 2,
         });
-        InstalledRow { skill: skill.clone(), state: worst.unwrap_or(PlacementState::Missing) }
+        InstalledRow {
+            skill: skill.clone(),
+            state: worst.unwrap_or(PlacementState::Missing),
+            from: skill.source.address.for_user_of(&forge),
+        }
     };
     Ok(installed.skills().iter().map(row).collect())
 }
@@ -45,7 +53,7 @@ pub(in crate::commands) fn print(out: &mut impl Write, rows: &[InstalledRow]) ->
     }
     writeln!(out, "{FAINT}installed{FAINT:#}")?;
     let widest = rows.iter().map(|row| row.skill.name.len()).max().unwrap_or(0);
-    for InstalledRow { skill, state } in rows {
+    for InstalledRow { skill, state, from } in rows {
         let (style, word) = match state {
             PlacementState::Intact => (ADDED, "intact "),
             PlacementState::Edited => (WARNING, "edited "),
@@ -66,7 +74,7 @@ pub(in crate::commands) fn print(out: &mut impl Write, rows: &[InstalledRow]) ->
             .collect();
         let agents =
             if agents.is_empty() { String::new() } else { format!(", {}", agents.join(", ")) };
-        let from = one_line(&skill.source.address.to_string());
+        let from = one_line(from);
         writeln!(
             out,
             "  {:widest$}  {style}{word}{style:#}  {from}{commit}  {FAINT}{scope}{agents}{FAINT:#}",

@@ -8,10 +8,11 @@ use crate::{
 };
 
 /// Parts of what `git` says about a repository that is not there or not for this user.
-const NOT_FOR_YOU: [&str; 7] = [
+const NOT_FOR_YOU: [&str; 8] = [
     "could not read Username",
     "could not read Password",
     "Authentication failed",
+    "returned error: 403",
     "not found",
     "Permission denied",
     "does not exist",

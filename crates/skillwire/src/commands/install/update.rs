@@ -164,9 +164,9 @@ async fn update(
     if let Some(found) = source.repository()
         && !args.allow_rewritten
     {
-        check_history(skill, found).await?;
+        check_history(settings, skill, found).await?;
     }
-    let bundle = source.bundle(folder(source, skill)?).await?;
+    let bundle = source.bundle(folder(settings, source, skill)?).await?;
     if bundle.name().as_str() != skill.name {
         let message = format!("The skill is now called `{}`.", bundle.name());
         return Err(Failure::new(Exit::Findings, message).hint("Remove it, and add the other one."));
@@ -183,7 +183,7 @@ async fn update(
     check_edits(args, state, skill)?;
     let after = changed.then_some(*bundle.content());
     if changed && !args.json {
-        show(state, skill, &bundle, pinned.commit.as_deref())?;
+        show(settings, state, skill, &bundle, pinned.commit.as_deref())?;
     }
     if args.dry_run {
         return Ok(row(skill, UpdateState::WouldChange, after, None));
@@ -221,24 +221,38 @@ fn missing<'a>(state: &InstallState, skill: &'a InstalledSkill) -> Option<&'a Pa
     skill.placements.iter().find(is_missing).map(|placement| placement.directory.as_path())
 }
 
+/// Where the skill is from, as the user reads it.
+fn shown(settings: &HostSettings, skill: &InstalledSkill) -> Result<String, Failure> {
+    Ok(printable(&skill.source.address.for_user_of(&settings.user()?.forge)))
+}
+
 /// The folder of the skill in the source: where it was, or where a skill of that name is now.
-fn folder<'a>(source: &'a FetchedSource, skill: &InstalledSkill) -> Result<&'a str, Failure> {
+fn folder<'a>(
+    settings: &HostSettings,
+    source: &'a FetchedSource,
+    skill: &InstalledSkill,
+) -> Result<&'a str, Failure> {
     let offered = source.offered();
     let at = offered.iter().find(|offered| offered.folder == skill.source.folder);
     let named = || offered.iter().find(|offered| offered.name.as_deref() == Some(&skill.name));
-    at.or_else(named).map(|offered| offered.folder.as_str()).ok_or_else(|| {
-        let from = printable(&skill.source.address.to_string());
-        Failure::new(Exit::NotFound, format!("{from} no longer has the skill `{}`.", skill.name))
-            .hint(format!("It stays installed; `skillwire remove {}` removes it.", skill.name))
-    })
+    if let Some(found) = at.or_else(named) {
+        return Ok(&found.folder);
+    }
+    let message = format!("{} no longer has the skill `{}`.", shown(settings, skill)?, skill.name);
+    Err(Failure::new(Exit::NotFound, message)
+        .hint(format!("It stays installed; `skillwire remove {}` removes it.", skill.name)))
 }
 
 /// Refuses a repository whose past is not the one that was installed from: a moved tag, a rewritten
 /// history, another address or another repository at the same address.
-async fn check_history(skill: &InstalledSkill, found: &GitRepository) -> Result<(), Failure> {
+async fn check_history(
+    settings: &HostSettings,
+    skill: &InstalledSkill,
+    found: &GitRepository,
+) -> Result<(), Failure> {
     let follow =
         "Look at the repository. If it is as it should be, `--allow-rewritten` follows it.";
-    let from = printable(&skill.source.address.to_string());
+    let from = shown(settings, skill)?;
     if let Some(moved) = found.redirected_to() {
         let message =
             format!("{from} was moved or renamed: its server sends `git` to {}.", printable(moved));
@@ -292,6 +306,7 @@ fn check_edits(
 }
 
 fn show(
+    settings: &HostSettings,
     state: &InstallState,
     skill: &InstalledSkill,
     bundle: &SkillBundle,
@@ -300,7 +315,7 @@ fn show(
     let mut out = prose::stderr();
     let to = commit
         .map_or_else(String::new, |commit| format!(" at {}", &commit[..commit.len().min(12)]));
-    let from = printable(&skill.source.address.to_string());
+    let from = shown(settings, skill)?;
     writeln!(out, "{STRONG}{}{STRONG:#} changed in {from}{to}:", skill.name)?;
     if let Ok(Some(before)) = state.store().read(&skill.content) {
         card::changes(&mut out, &before, bundle)?;

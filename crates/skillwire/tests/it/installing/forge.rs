@@ -6,7 +6,7 @@ use skillwire_testkit::SkillFolder;
 
 use crate::{host::user::TestUser, support::CommandResult};
 
-/// A forge on this machine, and a user who installs from it.
+/// A forge on this machine, and a user who installs from it and has it as the own forge.
 pub(super) struct Forge {
     folder: SkillFolder,
     /// The time of every commit, so that commits have the same ids in each run.
@@ -27,6 +27,7 @@ impl Forge {
 
     fn with_time(time: Option<&'static str>) -> Self {
         let forge = Self { folder: SkillFolder::new(), time, user: TestUser::new() };
+        forge.set_forge("sw/state", &forge.url());
         let skills = forge.repository("acme/skills");
         skills.skill("skills/pdf", "pdf", "Fills in forms.");
         skills.file("skills/pdf/scripts/fill.sh", "#!/bin/sh\necho filled\n");
@@ -64,6 +65,11 @@ impl Forge {
     /// Where `owner/repo` is found.
     pub(super) fn url(&self) -> String {
         format!("file://{}", self.folder.path().display())
+    }
+
+    /// Writes the user's settings in this folder of the home folder: where `owner/repo` is found.
+    pub(super) fn set_forge(&self, folder: &str, url: &str) {
+        self.user.home.file(&format!("{folder}/settings.toml"), format!("forge = \"{url}\"\n"));
     }
 
     /// `add` with a forge, and these arguments.

@@ -6,6 +6,9 @@ use crate::{
     support::{BINARY, finish},
 };
 
+/// Where the state of a user is who did not say where, in the home folder.
+const STATE: &str = ".local/share/skillwire";
+
 fn start(forge: &Forge, arguments: &[&str], size: (u16, u16)) -> TestScreen {
     let mut command = forge.user.command(arguments);
     command.env("PAGER", "cat");
@@ -75,7 +78,8 @@ async fn setup_shows_what_it_writes_and_starts_the_bridge_as_each_agent_does() {
 async fn an_update_shows_the_lines_that_differ_before_it_asks() {
     let forge = Forge::at_a_fixed_time();
     let url = forge.url();
-    let add = ["add", "acme/skills", "pdf", "--forge", &url, "--agent", "claude-code", "--global"];
+    forge.set_forge(STATE, &url);
+    let add = ["add", "acme/skills", "pdf", "--agent", "claude-code", "--global"];
     finish(installed(&forge.user, &[&add[..], &["--yes"]].concat())).await.assert_exit(0);
     let skills = forge.repository("acme/skills");
     skills.skill("skills/pdf", "pdf", "Fills in forms, and signs them.");
@@ -102,6 +106,7 @@ async fn a_sync_shows_what_the_project_names_and_what_is_pinned() {
                 [[server]]\nlabel = \"team\"\ncommand = [\"skillwire\", \"serve\", \"skills\"]\n\
                 skills = [\"deploy\"]\n";
     forge.user.home.file("work/skillwire.toml", text.replace("FORGE", &forge.url()));
+    forge.set_forge(STATE, &forge.url());
     let deploy = crate::support::skill_with("deploy", "");
     forge.user.home.file("work/skills/deploy/SKILL.md", deploy);
     let mut screen = TestScreen::start(installed(&forge.user, &["sync"]), (90, 24));

@@ -7,6 +7,7 @@ async fn a_renamed_repository_is_noticed_by_add_and_refused_by_update() {
     let forge = Forge::new();
     let web = WebForge::serve(forge.folder());
     let url = web.url();
+    forge.set_forge("sw/state", &url);
     let arguments = ["acme/skills", "pdf", "--agent", "claude-code", "--global", "--yes"];
     let ran = forge.user.run(&Forge::add(&url, &arguments)).await.assert_exit(0);
     assert!(!ran.stderr.contains("was moved"), "{ran:?}");
@@ -27,4 +28,20 @@ async fn a_renamed_repository_is_noticed_by_add_and_refused_by_update() {
     let absent = ["acme/nothing", "--agent", "claude-code", "--global", "--yes"];
     let ran = forge.user.run(&Forge::add(&url, &absent)).await;
     ran.assert_refused(5, "does not exist, or is not for you");
+}
+
+#[tokio::test]
+async fn a_repository_that_wants_a_login_is_told_with_what_must_work_first() {
+    let forge = Forge::new();
+    let web = WebForge::serve(forge.folder());
+    let url = web.url();
+    let arguments = ["acme/skills", "--agent", "claude-code", "--global", "--all", "--yes"];
+    for status in ["401 Unauthorized", "403 Forbidden"] {
+        web.refuse("/acme/skills.git", status);
+        let ran = forge.user.run(&Forge::add(&url, &arguments)).await;
+        let next = format!("`git ls-remote {url}/acme/skills.git` must work without a question");
+        assert!(ran.stderr.contains(&next), "{status}: {ran:?}");
+        ran.assert_refused(5, "does not exist, or is not for you");
+        assert!(!forge.exists(".claude"), "{status}");
+    }
 }

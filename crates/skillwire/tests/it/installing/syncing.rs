@@ -76,6 +76,29 @@ async fn a_project_pins_its_skills_and_a_colleague_gets_the_same() {
 }
 
 #[tokio::test]
+async fn a_forge_that_only_the_project_names_is_shown_with_its_address() {
+    let forge = Forge::new();
+    project(&forge, PDF);
+    let own = sync(&forge.user, &["--trust-project", "--yes"]).await.assert_exit(0);
+    assert!(own.stderr.contains("  acme/skills: pdf"), "{own:?}");
+    let url = format!("{}/acme/skills.git", forge.url());
+    let other = colleague(&forge);
+    let ran = sync(&other, &["--trust-project", "--yes"]).await.assert_exit(0);
+    assert!(ran.stderr.contains(&format!("  {url}: pdf")), "{ran:?}");
+    let skills = forge.repository("acme/skills");
+    skills.skill("skills/pdf", "pdf", "Reads forms aloud.");
+    skills.commit("second");
+    for (user, from) in [(&forge.user, "acme/skills"), (&other, url.as_str())] {
+        let ran = sync(user, &["--update", "--yes"]).await.assert_exit(0);
+        assert!(ran.stderr.contains(&format!("pdf changed in {from} since")), "{ran:?}");
+        let listed = user.run_ok(&["list"]).await;
+        assert!(listed.contains(&format!("intact   {from} (")), "{listed}");
+    }
+    // Records and the lock file name the source as the project does.
+    assert!(forge.read("work/skillwire.lock").contains("from = \"acme/skills\""));
+}
+
+#[tokio::test]
 async fn trust_is_asked_once_for_each_content_of_the_files() {
     let forge = Forge::new();
     project(&forge, PDF);
@@ -348,7 +371,7 @@ async fn a_sync_that_only_shows_or_fails_adds_no_server() {
     forge.user.home.file("sw/state/settings.toml", "unattended-approvals = false\n");
     project(&forge, &text("refunds"));
     let ran = sync(&forge.user, &["--trust-project", "--yes"]).await;
-    ran.assert_refused(8, "Your settings let no skill be approved unattended.");
+    ran.assert_refused(8, "Your settings let no skill be installed without asking.");
     assert_eq!(servers().await, none);
 }
 

@@ -15,6 +15,7 @@ type Redirection = Arc<Mutex<Option<(String, String)>>>;
 pub(super) struct WebForge {
     pub(super) address: SocketAddr,
     redirection: Redirection,
+    refusal: Redirection,
 }
 
 impl WebForge {
@@ -24,13 +25,16 @@ impl WebForge {
         let address = listener.local_addr().unwrap();
         let redirection = Redirection::default();
         let shared = Arc::clone(&redirection);
+        let refusal = Redirection::default();
+        let refused = Arc::clone(&refusal);
         std::thread::spawn(move || {
             while let Ok((stream, _)) = listener.accept() {
                 let moved = shared.lock().unwrap().clone();
-                answer(stream, &root, moved.as_ref());
+                let refused = refused.lock().unwrap().clone();
+                answer(stream, &root, moved.as_ref(), refused.as_ref());
             }
         });
-        Self { address, redirection }
+        Self { address, redirection, refusal }
     }
 
     /// Redirects requests for one repository to another.
@@ -38,12 +42,22 @@ impl WebForge {
         *self.redirection.lock().unwrap() = Some((from.to_owned(), to.to_owned()));
     }
 
+    /// Answers requests for one repository with this status.
+    pub(super) fn refuse(&self, path: &str, status: &str) {
+        *self.refusal.lock().unwrap() = Some((path.to_owned(), status.to_owned()));
+    }
+
     pub(super) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 }
 
-fn answer(mut stream: TcpStream, root: &PathBuf, moved: Option<&(String, String)>) {
+fn answer(
+    mut stream: TcpStream,
+    root: &PathBuf,
+    moved: Option<&(String, String)>,
+    refused: Option<&(String, String)>,
+) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut lines = Vec::new();
     loop {
@@ -56,6 +70,13 @@ fn answer(mut stream: TcpStream, root: &PathBuf, moved: Option<&(String, String)
     let Some(first) = lines.first() else { return };
     let mut words = first.split(' ');
     let (method, target) = (words.next().unwrap(), words.next().unwrap());
+    if let Some((path, status)) = refused
+        && target.starts_with(path.as_str())
+    {
+        let head = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n");
+        let _ = write!(stream, "{head}WWW-Authenticate: Basic realm=\"forge\"\r\n\r\n");
+        return;
+    }
     if let Some((from, to)) = moved
         && target.starts_with(from.as_str())
     {

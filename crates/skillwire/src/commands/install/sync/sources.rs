@@ -47,12 +47,12 @@ pub(super) async fn resolve(
     let mut found: Vec<(SkillBundle, PinnedSource)> = Vec::new();
     let mut unpinned = 0;
     for source in files.file().sources.clone() {
-        let NamedSource { address, written } = named(files, &source)?;
+        let NamedSource { address, written, shown } = named(settings, files, &source)?;
         let pinned = pinned_skills(files.lock(), &written, &source.skills);
         let skills = match pinned {
             Some(pinned) if !args.update => as_pinned(state, &address, &pinned).await?,
             _ if args.frozen => {
-                let from = printable(&written);
+                let from = printable(&shown);
                 return Err(not_locked(format!("`{LOCK}` does not pin what is named of {from}.")));
             }
             _ => as_found(&address, &written, &source.skills).await?,
@@ -72,7 +72,7 @@ pub(super) async fn resolve(
             if before.is_none_or(|before| before.content != content) {
                 unpinned += 1;
                 if !args.json {
-                    show(state, &bundle, before, &written)?;
+                    show(state, &bundle, before, &shown)?;
                 }
             }
             lock.insert(PinnedSkill {
@@ -130,14 +130,21 @@ struct NamedSource {
     address: SourceAddress,
     /// How the lock file has it, which is the same on every machine.
     written: String,
+    /// How the user reads it.
+    shown: String,
 }
 
 /// Reads the source; a path is one below the project.
-fn named(files: &ProjectFiles, source: &ProjectSource) -> Result<NamedSource, Failure> {
+fn named(
+    settings: &HostSettings,
+    files: &ProjectFiles,
+    source: &ProjectSource,
+) -> Result<NamedSource, Failure> {
     let address = source.address(files.forge()).map_err(|error| {
         Failure::usage(format!("`{}` cannot be used: the source {error}.", printable(&source.from)))
     })?;
     let written = address.to_string();
+    let shown = address.for_user_of(&settings.user()?.forge);
     let below = |path: String| {
         if path.contains("://") { path } else { files.root().join(path).display().to_string() }
     };
@@ -151,7 +158,7 @@ fn named(files: &ProjectFiles, source: &ProjectSource) -> Result<NamedSource, Fa
         }
         other => other,
     };
-    Ok(NamedSource { address, written })
+    Ok(NamedSource { address, written, shown })
 }
 
 /// The pinned skills of a source, if they are those that the project names.

@@ -47,7 +47,8 @@ pub(super) fn check(
     if trusted.get(&root) == Some(&files.digest().to_string()) {
         return Ok(());
     }
-    show(&AgentSettings::resolve()?, files, trusted.contains_key(&root))?;
+    let forge = settings.user()?.forge;
+    show(&AgentSettings::resolve()?, &forge, files, trusted.contains_key(&root))?;
     let agreed = match agrees(settings, "Trust this project to install these?", args.trust_project)
     {
         Ok(agreed) => agreed,
@@ -80,8 +81,13 @@ pub(super) fn record(settings: &HostSettings, files: &ProjectFiles) -> Result<()
     })
 }
 
-/// Shows what the project would bring.
-fn show(settings: &AgentSettings, files: &ProjectFiles, is_known: bool) -> std::io::Result<()> {
+/// Shows what the project would bring to a user who finds `owner/repo` below `forge`.
+fn show(
+    settings: &AgentSettings,
+    forge: &str,
+    files: &ProjectFiles,
+    is_known: bool,
+) -> std::io::Result<()> {
     let mut out = prose::stderr();
     let root = settings.short(files.root());
     let changed = if is_known { " changed since you trusted it, and" } else { "" };
@@ -100,10 +106,11 @@ fn show(settings: &AgentSettings, files: &ProjectFiles, is_known: bool) -> std::
     }
     for source in &files.file().sources {
         let skills = words(&source.skills, "every skill");
-        let from = source.address(files.forge()).map_or(source.from.clone(), |it| it.to_string());
-        let pins = pinned_skills(files.lock(), &from, &source.skills);
+        let address = source.address(files.forge());
+        let written = address.as_ref().map_or(source.from.clone(), ToString::to_string);
+        let pins = pinned_skills(files.lock(), &written, &source.skills);
         let pinned = if pins.is_some() { "pinned" } else { "not pinned yet" };
-        let from = printable(&from);
+        let from = printable(&address.map_or(written, |address| address.for_user_of(forge)));
         writeln!(out, "  {STRONG}{from}{STRONG:#}: {skills} {FAINT}({pinned}){FAINT:#}")?;
     }
     Ok(())
