@@ -27,6 +27,9 @@ import dependencies
 
 HERE = Path(__file__).resolve().parent
 
+# What the table of docs/contributing.md stands between.
+BEGIN, END = "<!-- tools/house begins -->\n", "<!-- tools/house ends -->"
+
 TYPE = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:unsafe )?(?:struct|enum|trait|union|type) ([A-Z]\w*)")
 HUMP = re.compile(r"[A-Z][a-z0-9]*")
 VAGUE = re.compile(r"\b(somebody|nobody|whoever)\b", re.IGNORECASE)
@@ -176,7 +179,8 @@ def table(root: Path, models: dict) -> str:
     ]
     for row in models["rows"]:
         others = [row["models"].get(project, "–") for project in projects]
-        out.append(f"| {row['title']} | {values[row['key']]} | {row['before']} | {' | '.join(others)} |")
+        title = row["title"].format(limit=f"{limit:,}")
+        out.append(f"| {title} | {values[row['key']]} | {row['before']} | {' | '.join(others)} |")
     return "\n".join(out)
 
 
@@ -184,10 +188,9 @@ def write(root: Path, text: str) -> None:
     """Replaces the table in the document that shows it."""
     path = root / "docs/contributing.md"
     document = path.read_text(encoding="utf-8")
-    begin, end = "<!-- tools/house begins -->\n", "<!-- tools/house ends -->"
-    before, rest = document.split(begin)
-    after = rest.split(end)[1]
-    path.write_text(f"{before}{begin}{text}\n{end}{after}", encoding="utf-8")
+    before, rest = document.split(BEGIN)
+    after = rest.split(END)[1]
+    path.write_text(f"{before}{BEGIN}{text}\n{END}{after}", encoding="utf-8")
 
 
 def tracked(root: Path) -> list[str]:
@@ -281,6 +284,66 @@ def glossary(root: Path) -> list[str]:
     return [f"docs/glossary.md: there is no type `{name}`." for name in named if name not in types]
 
 
+def crate_example(lines: list[str]) -> list[str]:
+    """The lines of the examples in the documentation of a crate, as rustdoc runs them."""
+    example, is_open = [], False
+    for line in lines:
+        if not line.startswith("//!"):
+            break
+        if FENCE.match(line):
+            is_open = not is_open
+        elif is_open:
+            example.append(line.removeprefix("//!").strip())
+    return example
+
+
+def examples(root: Path) -> list[str]:
+    """Crates whose example is missing, or needs another of our crates: a caller would have to name that one, too."""
+    problems = []
+    for name, sources in crates(root).items():
+        path = root / "crates" / name / "src/lib.rs"
+        # Macros work only through the crate that exports them.
+        if name in ("skillwire", "skillwire-macros") or not path.is_file():
+            continue
+        lines = next(source.lines for source in sources if source.path == path)
+        example = crate_example(lines)
+        if not example:
+            problems.append(f"crates/{name}/src/lib.rs: the documentation of the crate has no example.")
+        if "never" not in " ".join(line for line in lines if line.startswith("//!")):
+            problems.append(f"crates/{name}/src/lib.rs: the documentation does not say what the crate never knows.")
+        own = name.replace("-", "_")
+        named = {other for line in example for other in re.findall(r"\bskillwire_\w+(?=::)", line)} - {own}
+        problems += [
+            f"crates/{name}/src/lib.rs: the example needs `{other}`; export what it takes from there."
+            for other in sorted(named)
+        ]
+    return problems
+
+
+def stale_table(root: Path, models: dict) -> list[str]:
+    """Rows of the table in docs/contributing.md that show numbers from long ago.
+
+    Every change moves some number a little, so one that is off by less than a tenth counts as shown.
+    """
+    document = (root / "docs/contributing.md").read_text(encoding="utf-8")
+    shown, now = (
+        {title: values for title, values in map(row_of, text.splitlines()[2:])}
+        for text in (document.split(BEGIN)[1].split(END)[0].strip(), table(root, models))
+    )
+    return [
+        f"docs/contributing.md: the row \"{title}\" is stale; run `python3 tools/house/house.py --write`."
+        for title in now
+        if len(shown.get(title, ())) != len(now[title])
+        or any(abs(one - other) > max(0.1 * abs(other), 0.1) for one, other in zip(shown[title], now[title]))
+    ]
+
+
+def row_of(line: str) -> tuple[str, list[float]]:
+    """The title of a row of the table, and the numbers that it shows of this tree."""
+    _, title, ours, *_ = (cell.strip() for cell in line.split("|"))
+    return title, [float(number.replace(",", "")) for number in re.findall(r"\d[\d,.]*", ours)]
+
+
 def check(root: Path, models: dict) -> list[str]:
     limits = models["limits"]
     problems = [
@@ -292,6 +355,8 @@ def check(root: Path, models: dict) -> list[str]:
     problems += artefacts(names)
     problems += machine_paths(root, names)
     problems += glossary(root)
+    problems += examples(root)
+    problems += stale_table(root, models)
     problems += command_lines(root)
     problems += answering_flags(root)
     problems += dependencies.check(root)

@@ -1,8 +1,8 @@
 //! The agents of a machine: how to see which are there, where each keeps its MCP servers, and how to
 //! add the bridge to that file without losing anything in it.
 //!
-//! This crate reads and writes no file. The caller hands in the text of a file and gets the new
-//! text; comments, order and entries of others stay as they are, which every edit checks before it
+//! This crate never knows a file system, a process or the environment. The caller hands in the text
+//! of a file and gets the new text; comments, order and entries of others stay as they are, which every edit checks before it
 //! returns.
 //!
 //! ```

@@ -21,7 +21,7 @@ mod pack;
 mod refused;
 mod unpack;
 
-pub use skillwire_core::RelPath;
+pub use skillwire_core::{RelPath, portable::NotPortable};
 
 pub use self::{
     format::ArchiveFormat,

@@ -19,8 +19,9 @@
 //!
 //! ```
 //! use std::time::SystemTime;
-//! use skillwire_attest::{Envelope, Signature, SigningKey, SkillFiles, TrustedSigner, skill_statement};
-//! use skillwire_core::{Digest, RelPath};
+//! use skillwire_attest::{
+//!     Digest, Envelope, RelPath, Signature, SigningKey, SkillFiles, TrustedSigner, skill_statement,
+//! };
 //!
 //! let text = b"---\nname: refunds\ndescription: Pays customers back.\n---\n";
 //! let files = SkillFiles::new([(RelPath::skill_file(), Digest::of(text), text.len() as u64)])?;
@@ -56,6 +57,8 @@ mod signature;
 mod signer;
 mod sigstore_root;
 mod timestamp;
+
+pub use skillwire_core::{ContentId, Digest, NoContentId, RelPath, SkillUri};
 
 pub use self::{
     certificate::{InvalidCertificate, RootCertificates},

@@ -3,13 +3,14 @@
 //! A [`Snapshot`] answers by exact lookup and by binary search; no request costs work that grows
 //! with the number of skills. A [`Catalog`] holds the current snapshot behind an atomic pointer and
 //! tells listeners what each swap changed. A [`Refresher`] fills it from its sources. This crate
-//! knows no transport and opens no file.
+//! never knows a transport, and opens no file.
 //!
 //! ```
 //! use std::sync::Arc;
 //!
-//! use skillwire_catalog::{Catalog, Refresher, SnapshotOptions, ViewId};
-//! use skillwire_source::{EmbeddedSkill, MemorySource, ScanRequest};
+//! use skillwire_catalog::{
+//!     Catalog, EmbeddedSkill, MemorySource, Refresher, ScanRequest, SnapshotOptions, ViewId,
+//! };
 //!
 //! let greeting = EmbeddedSkill {
 //!     path: "greeting",
@@ -22,7 +23,7 @@
 //!
 //! let snapshot = catalog.now(ViewId::EVERYTHING).expect("it was refreshed");
 //! assert!(snapshot.skill("skill://greeting/SKILL.md").is_some());
-//! # Ok::<(), skillwire_source::InvalidEmbedded>(())
+//! # Ok::<(), skillwire_catalog::InvalidEmbedded>(())
 //! ```
 
 mod catalog;
@@ -37,6 +38,13 @@ mod snapshot;
 mod sorted_skills;
 mod uri_index;
 mod visible;
+
+pub use skillwire_core::{Finding, RelPath, SkillUri};
+pub use skillwire_source::{
+    ChangeCallback, EmbeddedSkill, FileRecord, FileStore, FileTree, GroupId, InspectedSkill,
+    InvalidEmbedded, MemorySource, PathPatterns, RemoteChild, ScanRequest, Skill, SkillSource,
+    SourceUnavailable,
+};
 
 pub use self::{
     catalog::{Catalog, CatalogChanges, StaleReporter, ViewId},

@@ -42,6 +42,10 @@ mod streamable_http;
 mod task;
 mod web;
 
+pub use skillwire_core::Digest;
+pub use skillwire_protocol::{Era, ErrorCode};
+pub use skillwire_trust::{Refusal, ServerLabel, StoreError};
+
 pub use self::{
     bearer::Bearer,
     call::CallTerms,

@@ -1,12 +1,14 @@
 //! Answers MCP requests from a catalogue of skills, for both protocol eras and in older dialects.
 //!
-//! The engine knows neither which transport carries a request nor where a skill comes from.
+//! This crate never knows which transport carries a request, nor where a skill comes from.
 //!
 //! ```
 //! use std::sync::Arc;
 //!
-//! use skillwire_engine::{Answer, Caller, Catalog, CursorSeal, Engine, Era};
-//! use skillwire_protocol::message::{self, Message};
+//! use skillwire_engine::{
+//!     Answer, Caller, Catalog, CursorSeal, Engine, Era,
+//!     message::{self, Message},
+//! };
 //!
 //! let catalog = Arc::new(Catalog::new(Default::default()));
 //! catalog.publish(&Default::default());
@@ -29,14 +31,16 @@ mod read_observer;
 mod subscription;
 pub mod tools;
 
-pub use skillwire_catalog::{Catalog, CursorSeal, ViewId};
-pub use skillwire_protocol::{Era, RpcError, message::Request};
-pub use skillwire_source::{Skill, SkillLookup};
+pub use skillwire_catalog::{Catalog, CatalogChanges, CursorSeal, Snapshot, ViewId};
+pub use skillwire_core::{Digest, RelPath};
+pub use skillwire_protocol::{
+    ClientCapabilities, Era, Icon, RequestId, RpcError, ServerIdentity,
+    message::{self, Request},
+};
+pub use skillwire_source::{Skill, SkillLookup, UriTemplate};
 
 /// What a running server counts.
 pub use skillwire_metrics as metrics;
-
-pub use skillwire_protocol::{Icon, ServerIdentity};
 
 pub use self::{
     caller::Caller,

@@ -4,6 +4,26 @@
 //! same sources and the same comparison of digests as everything else. These folders are judged
 //! more leniently than servers: a name that differs from its directory or is too long, a value
 //! without its quotes or a long description is only a warning.
+//!
+//! This crate never knows a server, nor what a user approved.
+//!
+//! ```
+//! use skillwire_folders::{ProjectTrust, discover};
+//!
+//! let project = tempfile::tempdir()?;
+//! let skill = project.path().join(".agents/skills/refunds");
+//! std::fs::create_dir_all(&skill)?;
+//! let text = "---\nname: refunds\ndescription: Use when a customer wants money back.\n---\n";
+//! std::fs::write(skill.join("SKILL.md"), text)?;
+//!
+//! let found = discover(None, Some((project.path(), ProjectTrust::Trusted)));
+//! assert_eq!(found.skills[0].handle(), "project:refunds");
+//! // Of a project that the user does not trust, nothing is read.
+//! let found = discover(None, Some((project.path(), ProjectTrust::Untrusted)));
+//! assert!(found.skills.is_empty());
+//! assert_eq!(found.gated[0].path(), ".agents/skills/refunds");
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 mod mend;
 mod open;
@@ -18,10 +38,9 @@ use std::{
 };
 
 use skillwire_core::{
-    Code, Finding, Level, Resources, Scheme, Strictness, agent_folders::READ_FOLDERS, limits,
+    Code, Level, Resources, Scheme, Strictness, agent_folders::READ_FOLDERS, limits,
 };
 use skillwire_source::{InspectedSkill, Skill};
-use skillwire_trust::Origin;
 
 use self::{
     mend::{may_help, mend},
@@ -33,7 +52,11 @@ pub use self::{
     skill::{GatedSkill, LocalSkill},
 };
 
-pub use skillwire_core::agent_folders::{discovery_paths, read_folders as folders};
+pub use skillwire_core::{
+    Finding, ResourceUri, SkillEntry,
+    agent_folders::{discovery_paths, read_folders as folders},
+};
+pub use skillwire_trust::{Origin, Refusal, SkillId, VerifiedFile};
 
 /// Whether the user trusts the folder of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,12 +14,10 @@
 //! - A [`Bridge`] offers skills as tools, prompts and instructions to clients that do not know the
 //!   Skills extension. It asks the user before it loads a skill, and passes on what they approved.
 //!
-//! The crate uses no transport, terminal, environment variable or file system itself.
+//! This crate never knows a transport, a terminal, the environment or a file system.
 //!
 //! ```
-//! use skillwire_core::{Scheme, SkillUri};
-//! use skillwire_gateway::UriMapping;
-//! use skillwire_trust::Origin;
+//! use skillwire_gateway::{Origin, Scheme, SkillUri, UriMapping};
 //!
 //! // Skills of the server `docs` are passed on under URIs that name it.
 //! let mapping = UriMapping::new(Scheme::default(), Origin::parse("docs")?);
@@ -36,7 +34,20 @@ mod followed;
 mod passing_on;
 mod passing_on_offers;
 
-pub use skillwire_trust::UriMapping;
+pub use skillwire_core::{Frontmatter, RelPath, Scheme, SkillResource, SkillUri};
+pub use skillwire_dialects::hands_out_skills;
+pub use skillwire_engine::{
+    Caller,
+    offer::{Linked, ListChanges},
+};
+pub use skillwire_host::{Host, OriginAddress, Relay};
+pub use skillwire_source::{
+    BoxFuture, CachePolicy, ChangeTracker, LookupOutcome, PathPatterns, SkillSource,
+};
+pub use skillwire_trust::{
+    ApprovalCard, Handle, InputPath, ListedSkill, Origin, Refusal, RunGrants, ServerLabel, SkillId,
+    UriMapping, VerifiedFile,
+};
 
 #[cfg(feature = "bridge")]
 pub use self::bridge::{

@@ -26,6 +26,8 @@ mod repository;
 mod source;
 mod tree;
 
+pub use skillwire_core::{Digest, RelPath};
+
 pub use self::{
     error::GitError,
     options::{GitLimits, GitOptions},

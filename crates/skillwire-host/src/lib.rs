@@ -29,20 +29,25 @@ mod window;
 pub use skillwire_folders as local;
 
 pub use skillwire_client::{
-    Changes, ClientError, ClientOptions, CommandEndpoint, Endpoint, Interest, Secret,
+    Changes, Client, ClientError, ClientOptions, CommandEndpoint, Endpoint, Interest, Secret,
     ServerDescription, WebOrigin,
 };
-pub use skillwire_dialects::templates::SkillTemplate;
+pub use skillwire_core::{
+    ContentSet, Digest, RelPath, ResourceUri, SkillEntry, SkillResource, SkillUri,
+};
+pub use skillwire_dialects::{
+    sep_2076::ArgumentValues, skills_page::RemoteRun, templates::SkillTemplate,
+};
 pub use skillwire_remote::{Listing, OriginAddress};
 pub use skillwire_trust::{
     Action, Answer, AnsweredReview, Approval, ApprovalBinding, ApprovalCard, ApprovalReview,
-    ApprovedBy, ApprovedSkill, Audit, Budgets, Cache, Clock, Decision, Dialect, DialectMemory,
-    DynamicPolicy, EntrySource, Event, Grants, Handle, Integrity, KnownDialect, KnownSkill,
-    ListedSkill, LockFile, NoAudit, NoCache, NoPrompter, Origin, Policy, Prompter, Question,
-    Reason, Record, RecordStore, Refusal, RefusalClass, Registry, RegistryItem, Remedy,
-    ServerLabel, ShownReview, SignatureCheck, SignatureRule, SignatureRules, SkillId, SkillOffer,
-    Standing, StoreError, Subject, SystemClock, UnreadSkill, VerifiedFile, Voucher,
-    requested_tools,
+    ApprovedBy, ApprovedSkill, Audit, Budgets, Cache, CatalogueItem, CatalogueOptions, Clock,
+    Decision, DecisionChannel, DecisionCheck, DecisionKeys, Dialect, DialectMemory, DynamicPolicy,
+    EntrySource, Event, Grants, Handle, Integrity, KnownDialect, KnownSkill, ListedSkill, LockFile,
+    NoAudit, NoCache, NoPrompter, Origin, Policy, Prompter, Question, Reason, Record, RecordStore,
+    Refusal, RefusalClass, Registry, RegistryItem, Remedy, RunGrants, RunRequest, ServerLabel,
+    ShownReview, SignatureCheck, SignatureRule, SignatureRules, SkillId, SkillOffer, Standing,
+    StoreError, Subject, SystemClock, UnreadSkill, VerifiedFile, Voucher, requested_tools,
 };
 
 pub use self::{

@@ -16,4 +16,8 @@
 mod reviews;
 mod types;
 
+pub use skillwire_hub::{
+    ResourcePatterns, ReviewRules, ToolPatterns, UpstreamLimits, UpstreamSource,
+};
+
 pub use self::{reviews::*, types::*};

@@ -5,9 +5,9 @@
 //! transaction with the audit entry and the event for replicas.
 //!
 //! ```
-//! use skillwire_hub::{Caller, ChannelName, Subject};
 //! use skillwire_hub_store::{
-//!     BlobLocation, DatabaseLocation, HubStore, NewNamespace, StoreOptions, Upload, UploadedFile,
+//!     BlobLocation, Caller, ChannelName, DatabaseLocation, HubStore, NewNamespace, RelPath,
+//!     StoreOptions, Subject, Upload, UploadedFile,
 //! };
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
@@ -19,7 +19,7 @@
 //! hub.create_namespace(&admin, NewNamespace::new("acme".parse()?, Subject::parse("root")?)).await?;
 //!
 //! let file = UploadedFile {
-//!     path: skillwire_core::RelPath::skill_file(),
+//!     path: RelPath::skill_file(),
 //!     bytes: "---\nname: refunds\n---\n".into(),
 //!     claimed: None,
 //! };
@@ -61,7 +61,15 @@ mod tokens;
 mod transfer;
 mod upstreams;
 
-use skillwire_hub::Subject;
+pub use skillwire_core::{ContentId, Digest, RelPath, SkillUri};
+pub use skillwire_hub::{
+    AuditEntry, AuditFilter, BrokenChain, Caller, ChannelName, ContentFacts, Decision,
+    InvalidCursor, NameConflict, Namespace, NamespaceName, OfferState, OutboxEvent, Page,
+    PageRequest, Provenance, Quotas, Refusal, ResourcePatterns, ReviewPolicy, ReviewRules, Role,
+    RuleOutcome, Scope, SkillId, Subject, Timestamp, TokenHash, TokenRecord, TokenSecret,
+    ToolPatterns, Transition, TrustedPublisher, Upstream, UpstreamLimits, UpstreamMode,
+    UpstreamSkillId, UpstreamSource, Verdict, VersionFile, VersionRecord, VersionRef, VersionState,
+};
 
 pub use self::{
     audit_log::{CallRecord, ReadRecord},

@@ -4,8 +4,9 @@
 //! records, how a request arrived, what time it is, or where random bytes come from.
 //!
 //! ```
-//! use skillwire_core::{ContentId, Digest, RelPath};
-//! use skillwire_hub::{Publication, PublishOutcome, Skill, Subject, VersionState};
+//! use skillwire_hub::{
+//!     ContentId, Digest, Publication, PublishOutcome, RelPath, Skill, Subject, VersionState,
+//! };
 //!
 //! let mut skill = Skill::new("acme/refunds".parse()?);
 //! let content = ContentId::of([(RelPath::skill_file(), Digest::of(b"one"), 3)])?;
@@ -40,6 +41,8 @@ mod token;
 mod trusted;
 mod upstream;
 mod version;
+
+pub use skillwire_core::{ContentId, Digest, NoContentId, RelPath, SkillName, SkillUri};
 
 pub use self::{
     access::{Action, Caller, Role, Scope},

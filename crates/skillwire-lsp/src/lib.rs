@@ -35,6 +35,8 @@ mod server;
 mod skill_folder;
 mod symbols;
 
+pub use skillwire_core::Finding;
+
 pub use lsp_server::Connection;
 
 pub use self::server::{EditorError, EditorOptions, SilenceCheck, serve};

@@ -20,7 +20,9 @@ use std::sync::{
 };
 
 use prometheus_client::metrics::{counter::Counter, gauge::Gauge, histogram::Histogram};
-use skillwire_protocol::{ErrorCode, method::Method};
+use skillwire_protocol::ErrorCode;
+
+pub use skillwire_protocol::method::Method;
 
 pub use self::labelled::{LabelledCounter, LabelledGauge};
 use self::shared::{RefusalLabels, ReloadLabels, RequestLabels, SharedMetrics};

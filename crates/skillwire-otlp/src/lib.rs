@@ -1,7 +1,8 @@
 //! Collects the spans and events of a program, and writes them in the protocol of OpenTelemetry (OTLP).
 //!
-//! The crate sends nothing and reads no environment: [`OtlpLayer`] collects, [`TelemetryBatch`] is what
-//! a program sends, as binary Protobuf over HTTP. Only spans and events of this project are collected.
+//! This crate never knows HTTP, the environment, or where a collector is: [`OtlpLayer`] collects,
+//! [`TelemetryBatch`] is what a program sends, as binary Protobuf over HTTP. Only spans and events of
+//! this project are collected.
 //!
 //! ```
 //! use skillwire_otlp::{OtlpLayer, Resource, Sampling};

@@ -7,8 +7,7 @@
 //! This crate never knows where policies are kept, who callers are, or which skills there are.
 //!
 //! ```
-//! use skillwire_hub::{AccessPolicy, Caller, CallerClass, SkillFacts};
-//! use skillwire_policy::CedarPolicy;
+//! use skillwire_policy::{AccessPolicy, Caller, CallerClass, CedarPolicy, SkillFacts};
 //!
 //! let policy = CedarPolicy::parse(
 //!     "@id(\"payments-reads-refunds\")
@@ -26,11 +25,11 @@
 //! assert_eq!(decision.rules, ["nothing-dangerous"]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//!
-//! [`AccessPolicy::key`]: skillwire_hub::AccessPolicy::key
 
 mod cedar;
 mod mentioned;
 mod request;
+
+pub use skillwire_hub::{AccessPolicy, Caller, CallerClass, PolicyDecision, SkillFacts};
 
 pub use self::cedar::{CedarPolicy, InvalidPolicy, MAX_POLICY_BYTES, SCHEMA};

@@ -1,7 +1,7 @@
 //! MCP as it is on the wire: messages, methods, versions, error codes, pages and lines.
 //!
-//! Clients and servers both use this crate, so it does not depend on either. It does no I/O:
-//! transports are in other crates.
+//! Clients and servers both use this crate, so it does not depend on either. It never knows a transport
+//! or an SDK, and does no I/O.
 //!
 //! ```
 //! use skillwire_protocol::{

@@ -7,11 +7,10 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use skillwire_remote::{Endpoint, Remote, RemoteSettings};
-//! use skillwire_trust::{Reason, ServerLabel};
+//! use skillwire_remote::{Endpoint, InvalidLabel, Reason, Remote, RemoteSettings, ServerLabel};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), skillwire_trust::InvalidLabel> {
+//! # async fn main() -> Result<(), InvalidLabel> {
 //! let (end, _) = tokio::io::duplex(64);
 //! let (input, output) = tokio::io::split(end);
 //! let pipes = Endpoint::Pipes { input: Box::new(input), output: Box::new(output) };
@@ -27,7 +26,16 @@ mod dialect;
 mod page;
 mod remote;
 
-pub use skillwire_client::{Client, ClientError, ClientOptions, Endpoint, WebOrigin};
+pub use skillwire_client::{
+    Client, ClientError, ClientOptions, Endpoint, FetchedContent, Limits, RawAnswer, WebClient,
+    WebOrigin,
+};
+pub use skillwire_core::{Frontmatter, RelPath, ResourceUri, SkillResource, SkillUri};
+pub use skillwire_dialects::{Dialect, SkillOffer, skills_page::RemoteRun};
+pub use skillwire_trust::{
+    Clock, DialectMemory, EntrySource, InvalidLabel, KnownSkill, ListedSkill, Origin, Policy,
+    Reason, Refusal, ServerLabel, SkillId,
+};
 
 pub use self::{
     dialect::{SettleDepth, pin, with_frontmatter},

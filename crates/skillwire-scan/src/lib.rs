@@ -40,6 +40,8 @@ mod skill;
 mod text;
 mod usage;
 
+pub use skillwire_core::Digest;
+
 pub use self::{
     coverage::{ScanCoverage, Unseen, UnseenReason},
     finding::{Encoding, Evidence, ScanFinding, Usage},

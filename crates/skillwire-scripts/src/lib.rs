@@ -43,13 +43,13 @@ mod skills_page;
 pub use skillwire_catalog::Catalog;
 pub use skillwire_core::RelPath;
 pub use skillwire_sandbox::{
-    InterpreterFinder, InvalidArguments, InvalidJob, NetworkDestination, OutputFile, RunError,
-    RunLimits, RunOutcome, RunProgress, Sandbox,
+    InputFile, InterpreterFinder, InvalidArguments, InvalidJob, JobFile, NetworkDestination,
+    OutputFile, RunError, RunLimits, RunOutcome, RunProgress, Sandbox,
 };
-pub use skillwire_source::{PathPatterns, Skill};
+pub use skillwire_source::{FileStoreError, PathPatterns, Skill};
 
 pub use self::{
-    declared_arguments::DeclarationError,
+    declared_arguments::{DeclarationError, check_declared_words, describe_declared},
     environments::{
         NodeNeeds, Package, PackageCache, PackageError, PythonNeeds, ResolvedPackages, VenvError,
         VirtualEnvironment, first_closed_folder,

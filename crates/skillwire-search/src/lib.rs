@@ -1,7 +1,7 @@
 //! Finds skills by words, best first.
 //!
 //! A [`SearchIndex`] is built once from a list of skills and never changes. It answers with
-//! positions in that list, so it knows nothing about approvals, servers or permissions: the
+//! positions in that list: this crate never knows approvals, servers or permissions. The
 //! caller keeps the list and decides which positions are visible. With the feature `tool`, the
 //! crate also has `SearchTool`, which offers such a search to the clients of a server.
 //!
@@ -32,6 +32,9 @@ mod query;
 mod search_tool;
 mod skill_text;
 mod words;
+
+#[cfg(feature = "tool")]
+pub use skillwire_catalog::Catalog;
 
 #[cfg(feature = "tool")]
 pub use self::search_tool::SearchTool;

@@ -51,8 +51,8 @@ mod watching;
 
 pub use bytes::Bytes;
 pub use skillwire_core::{
-    Digest, Finding, Frontmatter, InvalidPath, RelPath, ResourceUri, Scheme, SkillPath, SkillUri,
-    Strictness,
+    ContentId, Digest, Finding, Frontmatter, InvalidPath, RelPath, ResourceUri, Scheme, SkillPath,
+    SkillUri, Strictness,
 };
 pub use skillwire_watch::{
     FolderChanges, FolderWatcher, PartialCoverage, WatchCoverage, WatchState,

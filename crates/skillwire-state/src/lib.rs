@@ -6,8 +6,7 @@
 //! caller says where the files are.
 //!
 //! ```
-//! use skillwire_state::FileRecords;
-//! use skillwire_trust::RecordStore as _;
+//! use skillwire_state::{FileRecords, RecordStore as _};
 //!
 //! let records = FileRecords::new("folder/that/is/not/there");
 //! let (all, unreadable) = records.all();
@@ -24,6 +23,10 @@ mod records;
 mod servers;
 mod state_file;
 mod time;
+
+pub use skillwire_client::{InvalidServer, Login, ServerConfig};
+pub use skillwire_core::Digest;
+pub use skillwire_trust::{Origin, RecordStore, ServerLabel, SkillId, StoreError};
 
 pub use self::{
     audit::{AuditLines, AuditLog, UnreadableLine},

@@ -1,6 +1,6 @@
 //! Test support for servers and clients of Agent Skills over MCP.
 //!
-//! This crate knows the wire and nothing of how the programs under test work. Its clients are
+//! This crate knows the wire, and never knows how the programs under test work. Its clients are
 //! deliberately plain: they send exactly the bytes that a test wants and show exactly the bytes
 //! that come back, so that no library between test and server can repair either.
 //!

@@ -53,6 +53,13 @@ pub mod testing;
 mod uri_mapping;
 mod verified;
 
+pub use skillwire_archive::ArchiveReason;
+pub use skillwire_core::{
+    CharClass, ContentDiff, ContentId, ContentSet, Digest, Frontmatter, RelPath, ResourceUri,
+    Scheme, SkillEntry, SkillName, SkillResource, SkillUri,
+    received::{EntryLimits, EntryProblem},
+};
+
 pub use skillwire_dialects::{
     Dialect, FetchRoute, FilePromise, OfferedSkill, RefusedEntry, SkillArgument, SkillOffer,
     sep_2076::ArgumentValues,
