@@ -147,6 +147,8 @@ reasons! {
     UserDeclined = "user_declined", Approval;
     /// The lock file does not list the skill with this content.
     NotLocked = "not_locked", Approval;
+    /// A lock file decides, and it lists files of skills and no other resources.
+    ResourceNotLocked = "resource_not_locked", Approval;
     /// The user did not grant this to the skill.
     NotGranted = "not_granted", Approval;
     /// The project's folder has not been trusted.

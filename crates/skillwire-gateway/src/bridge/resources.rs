@@ -1,4 +1,4 @@
-//! The tool `read_resource`: an ordinary resource of a server, which loads no skill.
+//! The tool `read_resource`: a resource of a server, which loads no skill.
 
 use serde_json::{Value, json};
 use skillwire_core::visible::one_line_within;
@@ -35,7 +35,10 @@ impl Bridge {
         let acting = acting.map(|opened| opened.window.skill().clone());
         let answer = match &acting {
             None => None,
-            Some(skill) => Some((skill, self.ask_to_read(client, skill, &label, uri).await?)),
+            Some(skill) => {
+                self.host().check_resource(&label, uri).await?;
+                Some((skill, self.ask_to_read(client, skill, &label, uri).await?))
+            }
         };
         let content = self.host().read_resource_answered(&label, uri, answer).await?;
         let text = block::ordinary_resource(&content, self.boundaries())?;

@@ -4,10 +4,10 @@
 use std::cmp::Reverse;
 
 use bytes::Bytes;
-use skillwire_core::{Digest, LenientUri, ResourceUri, Resources, SkillUri};
+use skillwire_core::{Digest, LenientUri, ResourceUri, Resources, SkillUri, media_type};
 use skillwire_trust::{
     Action, Answer, ApprovedSkill, Decision, Event, KnownSkill, ListedSkill, Origin, Question,
-    Reason, Refusal, Remedy, ServerLabel, SkillId,
+    Reason, Refusal, Remedy, ServerLabel, SkillId, Subject,
 };
 
 use super::Host;
@@ -30,6 +30,7 @@ pub struct ResourceContent {
     uri: String,
     bytes: Bytes,
     media_type: Option<String>,
+    skill: Option<SkillId>,
 }
 
 impl ResourceContent {
@@ -48,9 +49,15 @@ impl ResourceContent {
         &self.bytes
     }
 
-    /// Returns the media type that the server claims.
+    /// Returns the media type: of a file of a skill as its name and its bytes say, and of any other
+    /// resource as the server claims.
     pub fn media_type(&self) -> Option<&str> {
         self.media_type.as_deref()
+    }
+
+    /// Returns the skill that this is a file of. The bytes are then those that the user approved.
+    pub fn skill(&self) -> Option<&SkillId> {
+        self.skill.as_ref()
     }
 
     #[cfg(test)]
@@ -60,6 +67,7 @@ impl ResourceContent {
             uri: uri.to_owned(),
             bytes: Bytes::copy_from_slice(bytes),
             media_type: Some(media_type.to_owned()),
+            skill: None,
         }
     }
 }
@@ -70,25 +78,55 @@ enum OwningSkill {
     Listed(KnownSkill),
     /// A caller named it, the user decided about it, or its entry was refused.
     Unlisted(SkillUri),
+    /// Its entry was refused, and says only with this address which skill it is about.
+    Refused(Box<str>, Refusal),
 }
 
 impl OwningSkill {
-    fn uri(&self) -> &SkillUri {
-        match self {
-            Self::Listed(skill) => &skill.id().uri,
-            Self::Unlisted(uri) => uri,
+    /// Finds out which skill a refused entry of a listing is about. Fails if the entry does not say
+    /// so: then any resource of the server may be a part of the skill.
+    fn of_refused(refusal: &Refusal) -> Result<Self, Refusal> {
+        match (refusal.subject.as_deref(), refusal.file.as_deref()) {
+            (Some(Subject::Skill(skill)), _) => Ok(Self::Unlisted(skill.uri.clone())),
+            (_, Some(file)) => Ok(Self::Refused(file.into(), refusal.clone())),
+            (_, None) => Err(refusal.clone()),
         }
     }
 
-    /// Tells whether the server has content of the skill at this URI.
-    fn has(&self, uri: &LenientUri) -> bool {
+    fn is_at(&self, uri: &SkillUri) -> bool {
+        match self {
+            Self::Listed(skill) => skill.id().uri == *uri,
+            Self::Unlisted(unlisted) => unlisted == uri,
+            Self::Refused(..) => false,
+        }
+    }
+
+    fn root(&self) -> LenientUri {
+        match self {
+            Self::Listed(skill) => skill.id().uri.root().into(),
+            Self::Unlisted(uri) => uri.root().into(),
+            Self::Refused(address, _) => LenientUri::root_of(address),
+        }
+    }
+
+    /// Returns the length of the root, by which the innermost of several skills is known.
+    fn depth(&self) -> usize {
+        match self {
+            Self::Listed(skill) => skill.id().uri.as_str().len(),
+            Self::Unlisted(uri) => uri.as_str().len(),
+            Self::Refused(address, _) => address.len(),
+        }
+    }
+
+    /// Tells whether the server may have content of the skill at this URI.
+    fn may_have(&self, uri: &LenientUri) -> bool {
         let offer = match self {
             Self::Listed(skill) => skill.offer(),
-            Self::Unlisted(_) => None,
+            Self::Unlisted(_) | Self::Refused(..) => None,
         };
         let mut addresses = offer.into_iter().flat_map(|offer| offer.route.addresses());
-        uri.is_within(&self.uri().root().into())
-            || addresses.any(|address| uri.is_within(&LenientUri::read(address)))
+        uri.may_be_within(&self.root())
+            || addresses.any(|address| uri.may_be_within(&LenientUri::read(address)))
     }
 
     /// Tells whether a listed file of the skill has these bytes.
@@ -115,18 +153,28 @@ enum ReadableResource {
 }
 
 impl ReadableResource {
+    /// Returns the skill that the URI is a file of.
+    fn skill(&self) -> Option<&ApprovedSkill> {
+        match self {
+            Self::SkillFile(approved, _) => Some(approved),
+            Self::Ordinary(_) => None,
+        }
+    }
+
     async fn read(
         self,
         host: &Host,
         server: &ServerLabel,
         uri: &str,
     ) -> Result<ResourceContent, Refusal> {
+        let skill = self.skill().map(|approved| approved.id().clone());
         let (bytes, media_type) = match self {
             Self::SkillFile(approved, file) => {
                 let read = host.read_approved(&approved, &file).await?;
                 // The user may have withdrawn the approval while the server answered.
                 host.approved(approved.listed())?;
-                (read.bytes().clone(), None)
+                let media_type = media_type::of(&file.name(), read.bytes());
+                (read.bytes().clone(), Some(media_type.to_owned()))
             }
             Self::Ordinary(skills) => {
                 let remote = host.remote(server)?;
@@ -139,7 +187,13 @@ impl ReadableResource {
                 (content.bytes, content.media_type)
             }
         };
-        Ok(ResourceContent { server: server.clone(), uri: uri.to_owned(), bytes, media_type })
+        Ok(ResourceContent {
+            server: server.clone(),
+            uri: uri.to_owned(),
+            bytes,
+            media_type,
+            skill,
+        })
     }
 }
 
@@ -148,7 +202,7 @@ impl Host {
     ///
     /// A file of a skill is read only if the user approved the skill as it is, and only the bytes that
     /// were approved are returned. While a window on a skill of another origin is open, the host asks
-    /// the user about each read.
+    /// the user about each read that nothing else forbids.
     pub async fn read_resource(
         &self,
         server: &ServerLabel,
@@ -162,6 +216,7 @@ impl Host {
         let Some(window) = acting else {
             return self.read_resource_answered(server, uri, None).await;
         };
+        self.check_resource(server, uri).await?;
         let question = Question::CrossOriginRead {
             skill: window.skill().clone(),
             server: server.clone(),
@@ -171,9 +226,19 @@ impl Host {
         self.read_resource_answered(server, uri, Some((window.skill(), answer))).await
     }
 
+    /// Refuses a resource of a server that would not be read whatever the user answered, so that a
+    /// caller need not ask about it. The refusal is in the log.
+    pub async fn check_resource(&self, server: &ServerLabel, uri: &str) -> Result<(), Refusal> {
+        // Boxed, so that the futures of programs that call this do not nest too deeply to compile.
+        let readable = Box::pin(self.readable(server, uri)).await;
+        readable.map(|_| ()).inspect_err(|refusal| {
+            self.log_resource(server, uri, None, Err(refusal.reason));
+        })
+    }
+
     /// Reads a resource of a server as [`Self::read_resource`] does, for a caller that asks its users
-    /// itself; `acting` is the skill of another origin that the reader acts on, with the user's
-    /// answer.
+    /// itself, after [`Self::check_resource`]; `acting` is the skill of another origin that the reader
+    /// acts on, with the user's answer.
     #[tracing::instrument(skip_all, fields(%server, uri))]
     pub async fn read_resource_answered(
         &self,
@@ -197,10 +262,7 @@ impl Host {
         }
         // Boxed, so that the futures of programs that call this do not nest too deeply to compile.
         let readable = Box::pin(self.readable(server, uri)).await;
-        let skill = match &readable {
-            Ok(ReadableResource::SkillFile(approved, _)) => Some(approved.clone()),
-            _ => None,
-        };
+        let skill = readable.as_ref().ok().and_then(ReadableResource::skill).cloned();
         let read = match readable {
             Ok(readable) => Box::pin(readable.read(self, server, uri)).await,
             Err(refusal) => Err(refusal),
@@ -213,13 +275,17 @@ impl Host {
     /// Finds out what a URI of a server leads to, and refuses what the user has not approved.
     async fn readable(&self, server: &ServerLabel, uri: &str) -> Result<ReadableResource, Refusal> {
         let refuse = |reason| Refusal::new(reason).about(server).file(uri.escape_debug());
+        let lenient = LenientUri::parse(uri).map_err(|invalid| {
+            refuse(Reason::ToolInputInvalid)
+                .expected("a URI that every server understands in the same way")
+                .actual(format!("one that {invalid}"))
+        })?;
         if self.inner.offline {
             return Err(refuse(Reason::Offline));
         }
-        let skills = self.skills_of(server).await?;
-        let lenient = LenientUri::read(uri);
-        let mut owners: Vec<_> = skills.iter().filter(|skill| skill.has(&lenient)).collect();
-        owners.sort_by_key(|skill| Reverse(skill.uri().root().as_str().len()));
+        let (skills, undeclared) = self.skills_of(server).await?;
+        let mut owners: Vec<_> = skills.iter().filter(|skill| skill.may_have(&lenient)).collect();
+        owners.sort_by_key(|skill| Reverse(skill.depth()));
         let mut innermost = None;
         for owner in owners {
             let approved = self.approved(&self.latest(server, owner).await?)?;
@@ -236,12 +302,16 @@ impl Host {
             };
             return file.ok_or_else(missing).map(|f| ReadableResource::SkillFile(approved, f));
         }
-        if lenient.scheme() == SKILL_SCHEME || lenient.names_skill_file() {
-            return Err(self.unlisted(server, uri));
+        if lenient.may_have_scheme(SKILL_SCHEME) || lenient.may_name_skill_file() {
+            return Err(match undeclared {
+                // Nobody can approve a skill of a server that offers none.
+                Some(refusal) => refusal.file(uri.escape_debug()),
+                None => self.unlisted(server, uri),
+            });
         }
         // A lock file names skills alone, and nothing else of servers is used while it decides.
         if self.inner.lock.is_some() {
-            return Err(refuse(Reason::NotLocked)
+            return Err(refuse(Reason::ResourceNotLocked)
                 .expected("a file of a skill that the lock file lists")
                 .actual("a resource that is part of no skill"));
         }
@@ -267,12 +337,18 @@ impl Host {
         }
     }
 
-    /// Returns every skill of a server that the host knows. It refuses if the server's listing is not
-    /// complete, because then nothing shows what else is a skill.
-    async fn skills_of(&self, server: &ServerLabel) -> Result<Vec<OwningSkill>, Refusal> {
-        let listing = match self.list(server).await {
-            Ok(listing) => listing,
-            Err(refusal) if refusal.reason == Reason::SkillsNotOffered => Default::default(),
+    /// Returns every skill of a server that the host knows, and the refusal of a server that offers
+    /// none. It refuses if the server's listing is not complete, because then nothing shows what else
+    /// is a skill.
+    async fn skills_of(
+        &self,
+        server: &ServerLabel,
+    ) -> Result<(Vec<OwningSkill>, Option<Refusal>), Refusal> {
+        let (listing, undeclared) = match self.list(server).await {
+            Ok(listing) => (listing, None),
+            Err(refusal) if refusal.reason == Reason::SkillsNotOffered => {
+                (Default::default(), Some(refusal))
+            }
             Err(refusal) => return Err(refusal),
         };
         if let Some(truncated) = &listing.truncated {
@@ -282,15 +358,16 @@ impl Host {
         if let Some(error) = errors.into_iter().next() {
             return Err(super::unusable(error));
         }
-        let refused = listing.refused.iter().filter_map(|refusal| refusal.file.as_deref());
-        let refused = refused.filter_map(|file| SkillUri::parse(file).ok());
-        let unlisted = records.into_iter().map(|record| record.id.uri);
-        let unlisted = unlisted.chain(self.remote(server)?.named_uris()).chain(refused);
         let mut skills: Vec<_> = listing.skills.iter().cloned().map(OwningSkill::Listed).collect();
+        for refusal in &listing.refused {
+            skills.push(OwningSkill::of_refused(refusal)?);
+        }
+        let known = records.into_iter().map(|record| record.id.uri);
+        let known = known.chain(self.remote(server)?.named_uris());
         let unlisted: Vec<_> =
-            unlisted.filter(|uri| !skills.iter().any(|skill| skill.uri() == uri)).collect();
+            known.filter(|uri| !skills.iter().any(|skill| skill.is_at(uri))).collect();
         skills.extend(unlisted.into_iter().map(OwningSkill::Unlisted));
-        Ok(skills)
+        Ok((skills, undeclared))
     }
 
     async fn latest(
@@ -301,6 +378,7 @@ impl Host {
         match skill {
             OwningSkill::Listed(skill) => self.certain(skill).await,
             OwningSkill::Unlisted(uri) => self.get(server, uri).await,
+            OwningSkill::Refused(_, refusal) => Err(refusal.clone()),
         }
     }
 

@@ -7,7 +7,7 @@ use skillwire_client::Endpoint;
 use skillwire_host::Host;
 use skillwire_protocol::SKILLS_EXTENSION;
 use skillwire_testkit::{Fault, HostileServer, ReceivedRequest, ScriptedReply};
-use skillwire_trust::{Budgets, Policy, Reason};
+use skillwire_trust::{Budgets, Policy, Reason, Remedy};
 
 use crate::support::{SetClock, Shortcuts, endpoint, host, host_from, label, skill_uri};
 
@@ -36,7 +36,8 @@ async fn an_undeclared_server_is_never_asked_for_skills_hst_01_hst_04_h_01() {
     let read = host.read_resource(&label("acme"), "docs://x").await.unwrap();
     assert_eq!(&read.bytes()[..], b"plain", "its resources are read all the same");
     let refusal = host.read_resource(&label("acme"), "skill://x/SKILL.md").await.unwrap_err();
-    assert_eq!(refusal.reason, Reason::NotApproved, "and what looks like a skill is none of them");
+    assert_eq!(refusal.reason, Reason::SkillsNotOffered, "what looks like a skill is not");
+    assert!(!matches!(refusal.remedy.as_deref(), Some(Remedy::ApproveSkill(_))), "{refusal:?}");
     assert_eq!(skills_calls(&server), 0, "{:?}", server.methods());
 }
 

@@ -1,10 +1,11 @@
 //! Resources that are read by their URIs: files of approved skills, and what is part of no skill.
 
+use serde_json::json;
 use skillwire_host::Host;
 use skillwire_testkit::{Fault, HostileServer};
 use skillwire_trust::{Action, Decision, LockFile, Reason, Refusal};
 
-use super::support::{KeptAudit, Shortcuts as _, host, host_from, label};
+use super::support::{KeptAudit, Shortcuts as _, User, endpoint, host, host_from, label};
 
 /// The file of a skill that the tests read.
 const NOTES: &str = "skill://team/refunds/notes.md";
@@ -32,10 +33,9 @@ async fn no_spelling_of_its_uri_reads_a_file_of_a_skill_before_it_is_approved_hs
         "skill://team/refunds/SKILL.md",
         "skill://team/refunds/unlisted.md",
         "SKILL://team/refunds/NOTES.md",
-        "skill://team/other/../refunds/notes.md",
         "skill://team/%72efunds/notes.md",
-        "skill:\\\\team\\refunds\\notes.md",
-        " skill://team/refunds/notes.md?v=1",
+        "skill://team/%2572efunds/notes.md",
+        "skill://team//refunds/notes.md?v=1",
     ] {
         assert_eq!(reason(&host, spelling).await, Reason::NotApproved, "{spelling}");
     }
@@ -45,6 +45,61 @@ async fn no_spelling_of_its_uri_reads_a_file_of_a_skill_before_it_is_approved_hs
     }
     assert_eq!(server.count("resources/read"), 0, "{:?}", server.methods());
     assert_eq!(read(&host, "docs://readme").await.unwrap(), "plain");
+}
+
+#[tokio::test]
+async fn a_uri_that_servers_understand_differently_is_not_read_hst_38() {
+    let server = HostileServer::new().skill("docs://team/refunds", [("notes.md", "pay them all")]);
+    let host = host(&server);
+    for spelling in [
+        "docs://team/../refunds/notes.md",
+        "docs://team/%3F/../refunds/notes.md",
+        "docs://team/x%2F..%2F/refunds/notes.md",
+        "docs:\\\\team\\refunds\\notes.md",
+        "do\tcs://team/refunds/SK\tILL.md",
+        "docs://team/re\nfunds/notes.md",
+        "docs://team/re%0Afunds/notes.md",
+        " docs://team/refunds/notes.md",
+    ] {
+        // Libraries drop and resolve these in their own ways.
+        server.set_fault(Fault::read_bytes(spelling, "pay them all"));
+        assert_eq!(reason(&host, spelling).await, Reason::ToolInputInvalid, "{spelling:?}");
+    }
+    assert_eq!(server.count("resources/read"), 0, "{:?}", server.methods());
+}
+
+#[tokio::test]
+async fn files_of_a_skill_whose_entry_is_refused_are_not_read_hst_38() {
+    const SKILL: &str = "docs://team/refunds/SKILL.md";
+    const FILE: &str = "docs://team/refunds/notes.md";
+    let honest = || HostileServer::new().skill("docs://team/refunds", [("notes.md", "pay")]);
+    let digest = json!({ "resources": [{ "uri": SKILL, "digest": "sha256:zz", "size": 1 }] });
+    let named = honest().fault(Fault::entry(SKILL, digest));
+    assert_eq!(reason(&host(&named), FILE).await, Reason::DigestInvalid);
+    assert_eq!(named.count("resources/read"), 0);
+    // What lies elsewhere is read all the same.
+    let named = named.resource("docs://team/readme.md", "plain");
+    assert_eq!(read(&host(&named), "docs://team/readme.md").await.unwrap(), "plain");
+    // An entry that does not say which skill it is about may be about any.
+    let entry = json!({ "uri": "docs://team/Not A Name/SKILL.md", "frontmatter": {} });
+    let unnamed = honest().fault(Fault::AlsoListed(entry)).resource("docs://readme", "plain");
+    assert_eq!(reason(&host(&unnamed), "docs://readme").await, Reason::UriInvalid);
+    assert_eq!(unnamed.count("resources/read"), 0);
+}
+
+#[tokio::test]
+async fn a_read_that_is_refused_anyway_asks_the_user_nothing_hst_76() {
+    let (one, two) = (server(), server());
+    let user = User::yes();
+    let host = host_from(Host::builder().prompter(user.clone()), &one);
+    host.add_server(label("beta"), endpoint(&two));
+    let _window = host.window("acme:refunds").await.unwrap();
+    let asked = user.questions().len();
+    let refusal = host.read_resource(&label("beta"), NOTES).await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::NotApproved);
+    assert_eq!(user.questions().len(), asked);
+    host.read_resource(&label("beta"), "docs://readme").await.unwrap();
+    assert_eq!(user.questions().len(), asked + 1);
 }
 
 #[tokio::test]
@@ -61,7 +116,12 @@ async fn only_the_approved_bytes_of_a_skills_file_are_read_hst_38() {
     let server = server();
     let host = host(&server);
     host.approved_now("acme:refunds").await.unwrap();
-    assert_eq!(read(&host, NOTES).await.unwrap(), "pay them all");
+    let file = host.read_resource(&label("acme"), NOTES).await.unwrap();
+    assert_eq!(&file.bytes()[..], b"pay them all");
+    assert_eq!(file.skill().unwrap().uri.as_str(), "skill://team/refunds/SKILL.md");
+    assert_eq!(file.media_type(), Some("text/markdown"));
+    let plain = host.read_resource(&label("acme"), "docs://readme").await.unwrap();
+    assert!(plain.skill().is_none());
     assert!(host.open_windows().is_empty(), "nothing is loaded");
     let unlisted = "skill://team/refunds/unlisted.md";
     assert_eq!(reason(&host, unlisted).await, Reason::FileNotListed);
@@ -77,7 +137,7 @@ async fn with_a_lock_file_only_files_of_locked_skills_are_read_hst_88() {
     let server = server();
     let host = host_from(Host::builder().lock(Some(LockFile::default())), &server);
     assert_eq!(reason(&host, NOTES).await, Reason::NotLocked);
-    assert_eq!(reason(&host, "docs://readme").await, Reason::NotLocked);
+    assert_eq!(reason(&host, "docs://readme").await, Reason::ResourceNotLocked);
     assert_eq!(server.count("resources/read"), 0);
 }
 

@@ -76,15 +76,20 @@ async fn the_loader_takes_a_uri_and_says_server_and_base_hst_101_hst_103() {
 
 #[tokio::test]
 async fn the_general_read_never_goes_without_a_server_hst_102() {
-    let (_, tools) = tools(&refunds(), User::yes()).await;
+    let (host, tools) = tools(&refunds(), User::yes()).await;
     let specs = tools.specs().unwrap();
     assert_eq!(spec(&specs, "read_resource")["required"], json!(["server", "uri"]));
     let uri = "skill://acme/refunds/SKILL.md";
     let refusal = tools.call("read_resource", &json!({ "uri": uri })).await.unwrap_err();
     assert_eq!(refusal.reason, Reason::ToolInputInvalid);
     let read = json!({ "server": "acme", "uri": uri });
+    let refusal = tools.call("read_resource", &read).await.unwrap_err();
+    assert_eq!(refusal.reason, Reason::NotApproved);
+    host.approved_now("acme:refunds").await.unwrap();
     let text = tools.call("read_resource", &read).await.unwrap().into_string();
     assert!(text.contains("<mcp_resource") && !text.contains("<mcp_skill"), "hst_39: {text}");
+    let approved = "Integrity: The user approved these bytes as a file of the skill refunds";
+    assert!(text.contains("Media type: text/markdown") && text.contains(approved), "{text}");
 }
 
 #[tokio::test]
@@ -104,15 +109,17 @@ async fn content_is_framed_as_untrusted_text_of_its_server_hst_67_hst_69_hst_83(
 #[tokio::test]
 async fn a_window_that_nobody_opened_reads_nothing_hst_38_h_52() {
     let server = refunds();
-    let (_, tools) = tools(&server, User::yes()).await;
-    let read = json!({ "server": "acme", "uri": "skill://acme/refunds/SKILL.md" });
+    let (host, tools) = tools(&server, User::yes()).await;
+    host.approved_now("acme:refunds").await.unwrap();
+    let before = server.count("resources/read");
+    let read = json!({ "server": "acme", "uri": "skill://acme/refunds/references/x.md" });
     tools.call("read_resource", &read).await.unwrap();
     for window in ["1", "s1", "", "../x"] {
         let read = json!({ "window": window, "path": "references/x.md" });
         let refusal = tools.call("read_skill_file", &read).await.unwrap_err();
         assert_eq!(refusal.reason, Reason::WindowClosed);
     }
-    assert_eq!(server.count("resources/read"), 1);
+    assert_eq!(server.count("resources/read"), before + 1);
 }
 
 #[tokio::test]

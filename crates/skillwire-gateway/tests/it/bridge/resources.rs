@@ -42,6 +42,9 @@ async fn while_a_skill_of_another_origin_is_loaded_each_read_needs_a_yes_p_05_hs
     bridged.settled(&["acme:refunds", "notes:notes"]).await;
     let mut client = bridged.legacy(true).await;
     client.call_and_answer("load_skill", load(), yes()).await;
+    // What is refused whatever the user answers is not asked about.
+    let file = json!({ "server": "notes", "uri": "skill://notes/today.md" });
+    assert_eq!(refused(&client.call("read_resource", file).await), "not_approved");
     let arguments = json!({ "server": "notes", "uri": URI });
     for (answer, code) in [
         (json!({ "action": "decline" }), "user_declined"),

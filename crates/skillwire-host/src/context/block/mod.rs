@@ -145,7 +145,8 @@ pub fn skill_file(file: SkillFile<'_>, boundaries: &Boundaries) -> Result<ModelT
     frame(&tag, note, &content.uri().name(), bytes, boundaries)
 }
 
-/// Renders an ordinary resource. This loads no skill, even if the resource has the name of one.
+/// Renders a resource that was read by its URI. This loads no skill, even if the resource has the name
+/// of one or is a file of one.
 pub fn ordinary_resource(
     resource: &ResourceContent,
     boundaries: &Boundaries,
@@ -154,12 +155,21 @@ pub fn ordinary_resource(
     let bytes = resource.bytes();
     let origin = Origin::Server(resource.server().clone());
     let mut note = vec![format!("Resource: {}", one_line(uri)), origin_line(&origin)];
-    note.extend(
-        resource
-            .media_type()
-            .map(|claimed| format!("Media type, as claimed: {}", one_line(claimed))),
-    );
-    note.push("Integrity: None. This is a plain read; no skill was loaded by it.".to_owned());
+    let media_type = resource.media_type().map(one_line);
+    let integrity = match resource.skill() {
+        None => {
+            note.extend(media_type.map(|claimed| format!("Media type, as claimed: {claimed}")));
+            "None. This is a plain read; no skill was loaded by it.".to_owned()
+        }
+        Some(skill) => {
+            note.extend(media_type.map(|found| format!("Media type: {found}")));
+            let name = skill.uri.root().name();
+            format!(
+                "The user approved these bytes as a file of the skill {name}, which was not loaded."
+            )
+        }
+    };
+    note.push(format!("Integrity: {integrity}"));
     note.extend(flagged(bytes));
     note.push(standing(&origin).to_owned());
     let name = uri.rsplit('/').next().unwrap_or(uri);
