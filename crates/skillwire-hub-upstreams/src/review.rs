@@ -1,6 +1,6 @@
 //! What becomes of a listing: nothing, a record, or content that is fetched for its review.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{cmp::Reverse, collections::BTreeMap, time::Duration};
 
 use skillwire_core::{ContentId, SkillUri};
 use skillwire_hub::{RuleOutcome, Upstream, UpstreamMode, UpstreamSkillId};
@@ -82,7 +82,11 @@ impl UpstreamState {
                 if missing.is_empty() {
                     return Ok(None);
                 }
-                let missing = missing.iter().filter_map(|uri| offered.get(uri)).collect();
+                let mut missing: Vec<_> =
+                    missing.iter().filter_map(|uri| offered.get(uri)).collect();
+                // Skills inside others come first. A rule may approve the outer one at once, and nothing
+                // would tell yet that the inner one waits.
+                missing.sort_by_key(|(_, skill)| Reverse(skill.uri().root().segments().len()));
                 self.fetch_alone(&upstream, missing).await
             }
         }
