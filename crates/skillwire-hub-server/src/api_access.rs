@@ -32,6 +32,8 @@ pub(crate) struct ApiRequest {
     method: http::Method,
     path: String,
     caller: CallerSlot,
+    /// Whether the hub refused its host or its origin.
+    foreign: bool,
 }
 
 impl ApiRequest {
@@ -44,7 +46,12 @@ impl ApiRequest {
         }
         let path = if wanted { request.uri().path().to_owned() } else { String::new() };
         let method = request.method().clone();
-        Self { started: wanted.then(Instant::now), method, path, caller }
+        Self { started: wanted.then(Instant::now), method, path, caller, foreign: false }
+    }
+
+    /// Notes that the hub does not accept the host or the origin.
+    pub(crate) fn is_foreign(&mut self) {
+        self.foreign = true;
     }
 
     /// Counts the request, and writes its record.
@@ -55,6 +62,7 @@ impl ApiRequest {
         status: StatusCode,
     ) {
         let decision = match status {
+            _ if self.foreign => AccessDecision::ForeignHost,
             StatusCode::UNAUTHORIZED => AccessDecision::NoToken,
             StatusCode::FORBIDDEN => AccessDecision::Forbidden,
             StatusCode::TOO_MANY_REQUESTS => AccessDecision::RateLimited,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::Router;
+use axum::{Router, response::IntoResponse as _};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
@@ -14,7 +14,7 @@ use skillwire_server::http::{
 use tower_service::Service as _;
 
 use crate::{
-    api,
+    api::{self, ProblemKind},
     api_access::{ApiRequest, too_often},
     readers::HubReaders,
     serving::{Replica, StartError},
@@ -87,7 +87,7 @@ impl HubService {
             return Some(self.replica.channel(name)?.mount().http().clone());
         }
         let label = path.strip_prefix(UPSTREAMS)?;
-        Some(self.replica.upstreams().get(label)?.mount().http().clone())
+        self.replica.upstreams().http(label)
     }
 
     async fn mcp(&self, request: Request<Incoming>) -> Response<ResponseBody> {
@@ -102,16 +102,9 @@ impl HubService {
     }
 
     async fn api(&self, mut request: Request<Incoming>) -> Response<ResponseBody> {
-        let noted = ApiRequest::begin(&self.latest, &mut request);
+        let mut noted = ApiRequest::begin(&self.latest, &mut request);
         let headers = request.headers().clone();
-        let mut router = self.api.clone();
-        let response = match self.latest.charge_request(&headers) {
-            Err(refusal) => too_often(refusal),
-            Ok(()) => match router.call(request.map(axum::body::Body::new)).await {
-                Ok(response) => response,
-                Err(never) => match never {},
-            },
-        };
+        let response = self.api_answer(request, &mut noted).await;
         noted.finish(&self.latest, self.peer.as_deref(), response.status());
         let (mut head, body) = response.into_parts();
         if head.status == StatusCode::UNAUTHORIZED {
@@ -125,6 +118,32 @@ impl HubService {
             body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         let body = if body.is_empty() { Vec::new() } else { vec![body] };
         Response::from_parts(head, ResponseBody::ready(body))
+    }
+
+    /// Answers a request to the API, unless it is refused before the API sees it.
+    async fn api_answer(
+        &self,
+        request: Request<Incoming>,
+        noted: &mut ApiRequest,
+    ) -> Response<axum::body::Body> {
+        // Trust boundary: without this check, a web page that points a name of its own at this
+        // machine could read what the hub shows without a token.
+        if let Err(text) = self.latest.check_access(&request) {
+            noted.is_foreign();
+            return ProblemKind::Forbidden.because(text).coded("foreign-host").into_response();
+        }
+        if let Err(refusal) = self.latest.charge_request(request.headers()) {
+            return too_often(refusal);
+        }
+        // A request to a database that is away would wait for as long as a statement may take.
+        if !self.replica.freshness().is_reachable() {
+            let detail = "The hub cannot reach its database now. Try again later.";
+            return ProblemKind::Unavailable.because(detail).into_response();
+        }
+        match self.api.clone().call(request.map(axum::body::Body::new)).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
     }
 
     fn readiness(&self) -> Response<ResponseBody> {
@@ -198,4 +217,71 @@ fn plain(status: StatusCode, text: &str) -> Response<ResponseBody> {
     let media_type = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, media_type);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{net::SocketAddr, time::Duration};
+
+    use skillwire_hub_store::{BlobLocation, DatabaseLocation, HubStore, StoreOptions};
+    use skillwire_server::http::{ConnectionLimits, Workers, run};
+    use skillwire_testkit::{HttpConnection, HttpReply};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::{HubIdentity, ServingOptions};
+
+    /// A hub without anything that never asks its database by itself.
+    async fn hub(folder: &std::path::Path) -> (HubService, SocketAddr) {
+        let database = DatabaseLocation::Sqlite(folder.join("hub.db"));
+        let blobs = BlobLocation::Folder(folder.join("blobs"));
+        let store = HubStore::open(StoreOptions::new(database, blobs)).await.unwrap();
+        let options = ServingOptions::default().poll(Duration::from_hours(1));
+        let identity = HubIdentity::new("hub", "hub");
+        let (service, _) = crate::start(store, identity, options).await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (served, never) = (service.clone(), std::future::pending());
+        tokio::spawn(run(listener, served, Workers::here(), ConnectionLimits::default(), never));
+        (service, address)
+    }
+
+    async fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> HttpReply {
+        let mut connection = HttpConnection::open(address).await;
+        connection.send("GET", path, headers, b"").await;
+        connection.reply().await
+    }
+
+    #[tokio::test]
+    async fn the_api_refuses_hosts_and_origins_that_the_endpoint_refuses() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_service, address) = hub(folder.path()).await;
+        let own = format!("http://{address}");
+        for (headers, status) in [
+            (&[("Host", "evil.example"), ("Origin", "http://evil.example")][..], 403),
+            (&[("Host", "evil.example")], 403),
+            (&[("Origin", "http://evil.example")], 403),
+            (&[("Host", own.trim_start_matches("http://")), ("Origin", &own)], 200),
+            (&[], 200),
+        ] {
+            for path in ["/api/v1/hub", "/api/v1/skills", "/api/v1/openapi.json"] {
+                let reply = get(address, path, headers).await;
+                assert_eq!(reply.status, status, "{path} {headers:?}: {}", reply.text());
+            }
+        }
+        let refused = get(address, "/api/v1/skills", &[("Host", "evil.example")]).await;
+        assert!(refused.text().contains("urn:skillwire:problem:foreign-host"), "{refused:?}");
+    }
+
+    #[tokio::test]
+    async fn requests_to_the_api_fail_at_once_while_the_database_is_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let (service, address) = hub(folder.path()).await;
+        assert_eq!(get(address, "/api/v1/skills", &[]).await.status, 200);
+        // The database is well, so that only what the replica knows of it can be the reason.
+        service.replica.freshness().lost();
+        let refused = get(address, "/api/v1/skills", &[]).await;
+        assert_eq!(refused.status, 503);
+        assert!(refused.text().contains("urn:skillwire:problem:unavailable"), "{refused:?}");
+    }
 }

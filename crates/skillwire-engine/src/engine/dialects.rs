@@ -214,7 +214,7 @@ impl Call<'_> {
         };
         // The file may be of a skill that is fetched when a client asks for it.
         later(async move {
-            let skill = call.look_up(&skill).await.ok_or_else(|| missing.clone())?;
+            let skill = call.look_up(&skill).await?.ok_or_else(|| missing.clone())?;
             let path = skill.uri.below(&file).ok_or_else(|| missing.clone())?;
             let bytes = call.bytes(&skill, &path).await?.ok_or(missing)?;
             Ok(call.contents_of(&skill, &path, &uri, &bytes))

@@ -90,14 +90,16 @@ impl Call<'_> {
 
 impl OwnedCall {
     /// Looks for a skill that the catalogue does not have; returns `None` if there is none that the
-    /// caller may see.
-    pub(crate) async fn look_up(&self, uri: &SkillUri) -> Option<Arc<Skill>> {
+    /// caller may see. The error is for a lookup that failed, which may succeed when it is repeated.
+    pub(crate) async fn look_up(&self, uri: &SkillUri) -> Result<Option<Arc<Skill>>, RpcError> {
         let (catalog, view) = (&self.state.catalog, self.caller.view);
         // Trust boundary: see `Call::look_up`.
-        let lookup = self.state.lookup.as_ref().filter(|_| catalog.would_show(view, uri))?;
-        match lookup.look_up(uri)?.await {
-            LookupOutcome::Found => published(catalog, view, uri).await,
-            LookupOutcome::NotFound | LookupOutcome::Failed => None,
+        let lookup = self.state.lookup.as_ref().filter(|_| catalog.would_show(view, uri));
+        let Some(asked) = lookup.and_then(|lookup| lookup.look_up(uri)) else { return Ok(None) };
+        match asked.await {
+            LookupOutcome::Found => Ok(published(catalog, view, uri).await),
+            LookupOutcome::NotFound => Ok(None),
+            LookupOutcome::Failed => Err(RpcError::internal()),
         }
     }
 }

@@ -23,7 +23,11 @@ pub(super) async fn find(call: &OwnedCall, name: &str) -> Result<Arc<Skill>, Str
     }
     if found.is_empty() && name.contains("://") {
         for uri in uris {
-            found.extend(call.look_up(&uri).await);
+            let sought = call.look_up(&uri).await.map_err(|_| {
+                let name = one_line_within(name, 200);
+                format!("The server could not look for `{name}` now. Call again later.")
+            })?;
+            found.extend(sought);
         }
     }
     match (found.len(), found.pop()) {

@@ -11,6 +11,7 @@ use skillwire_source::{HeldSkills, Skill, SkillLookup, SkillLookups};
 use tokio::sync::RwLock;
 
 use super::{
+    freshness::Freshness,
     mount::{self, Mount, MountOffers},
     options::ServingOptions,
     pinned::PinnedVersions,
@@ -39,7 +40,7 @@ impl ServedChannel {
     pub(crate) fn start(
         name: ChannelName,
         store: HubStore,
-        applying: &Arc<RwLock<()>>,
+        (applying, freshness): (&Arc<RwLock<()>>, &Arc<Freshness>),
         options: &ServingOptions,
         views: &CallerViews,
         reads: &Arc<ReadLog>,
@@ -48,7 +49,8 @@ impl ServedChannel {
         let source = HeldSkills::default();
         let classes = mount::classes(views, store.now(), None);
         let maker = SkillMaker::new(store.clone(), classes.clone(), options);
-        let pinned = PinnedVersions::new(maker.clone(), Arc::clone(applying));
+        let pinned =
+            PinnedVersions::new(maker.clone(), Arc::clone(applying), Arc::clone(freshness));
         let mut builder = Skills::builder()
             .config(options.config.clone())
             .metrics(options.metrics_of(&name))
@@ -133,5 +135,35 @@ impl ServedChannel {
 
     fn made(&self, served: &ServedVersion) -> Option<Arc<Skill>> {
         self.maker.make(served, ServedAt::Channel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use skillwire_core::SkillUri;
+    use skillwire_hub_store::{BlobLocation, DatabaseLocation, StoreOptions};
+    use skillwire_source::LookupOutcome;
+
+    use super::super::Replica;
+    use super::*;
+
+    #[tokio::test]
+    async fn versions_by_number_fail_at_once_while_the_database_is_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = DatabaseLocation::Sqlite(folder.path().join("hub.db"));
+        let blobs = BlobLocation::Folder(folder.path().join("blobs"));
+        let store = HubStore::open(StoreOptions::new(database, blobs)).await.unwrap();
+        let options = ServingOptions::default().poll(Duration::from_hours(1));
+        let replica = Replica::start(store, options).await.unwrap();
+        let latest = replica.latest();
+        let uri = SkillUri::parse("skill://acme/_v/1.0.0/refunds/SKILL.md").unwrap();
+        let look_up = async || latest.pinned.look_up(&uri).unwrap().await;
+        assert_eq!(look_up().await, LookupOutcome::NotFound);
+        replica.freshness().lost();
+        // A lookup that waits for this lock, as one that asks the database does, never ends.
+        let _applying = replica.applying().write().await;
+        assert_eq!(look_up().await, LookupOutcome::Failed);
     }
 }

@@ -11,7 +11,10 @@ use skillwire_hub::{NamespaceName, SkillId, VersionRef, parse_version};
 use skillwire_source::{BoxFuture, HeldSkills, LookupOutcome, SkillLookup, path_of};
 use tokio::sync::RwLock;
 
-use super::skill::{PINNED, ServedAt, SkillMaker};
+use super::{
+    freshness::Freshness,
+    skill::{PINNED, ServedAt, SkillMaker},
+};
 
 /// The most versions that are kept; the one that was asked for first makes room.
 const MOST_KEPT: usize = 1_000;
@@ -30,6 +33,7 @@ struct Inner {
     /// Held while a version is looked up and taken in, and exclusively while changes are applied.
     /// Otherwise a version that is revoked between the two would be taken in after it was taken out.
     applying: Arc<RwLock<()>>,
+    freshness: Arc<Freshness>,
 }
 
 #[derive(Default)]
@@ -39,9 +43,13 @@ struct Kept {
 }
 
 impl PinnedVersions {
-    pub(crate) fn new(maker: SkillMaker, applying: Arc<RwLock<()>>) -> Self {
+    pub(crate) fn new(
+        maker: SkillMaker,
+        applying: Arc<RwLock<()>>,
+        freshness: Arc<Freshness>,
+    ) -> Self {
         let (source, kept) = (HeldSkills::default(), Mutex::default());
-        Self(Arc::new(Inner { maker, source, kept, applying }))
+        Self(Arc::new(Inner { maker, source, kept, applying, freshness }))
     }
 
     /// The source that reports the versions that were looked up.
@@ -75,6 +83,11 @@ impl std::fmt::Debug for PinnedVersions {
 
 impl Inner {
     async fn find(&self, version: VersionRef) -> LookupOutcome {
+        // The lock and the database would both keep the client waiting for as long as a statement
+        // may take.
+        if !self.freshness.is_reachable() {
+            return LookupOutcome::Failed;
+        }
         let _applying = self.applying.read().await;
         let served = match self.maker.store().pinned(&version).await {
             Ok(Some(served)) => served,

@@ -48,7 +48,7 @@ pub(crate) struct Replica {
     store: HubStore,
     options: ServingOptions,
     channels: ArcSwap<Channels>,
-    freshness: Freshness,
+    freshness: Arc<Freshness>,
     /// Held exclusively while changes are applied; see `PinnedVersions`.
     applying: Arc<RwLock<()>>,
     followed: Mutex<Followed>,
@@ -133,7 +133,7 @@ impl Replica {
         // again, which does no harm.
         let position = store.outbox_head().await?;
         let views = views(&store, &options.access).await?;
-        let freshness = Freshness::new(options.stale_limit, options.poll);
+        let freshness = Arc::new(Freshness::new(options.stale_limit, options.poll));
         let next_end = views.next_end;
         let signed = options.signer.period(SystemTime::now());
         let calls = Arc::new(CallLog::new(store.clone(), &options.metrics));
@@ -193,6 +193,11 @@ impl Replica {
 
     pub(crate) fn upstreams(&self) -> &Arc<ServedUpstreams> {
         &self.upstreams
+    }
+
+    #[cfg(test)]
+    pub(crate) fn applying(&self) -> &RwLock<()> {
+        &self.applying
     }
 
     pub(crate) fn reads(&self) -> &Arc<ReadLog> {
@@ -364,7 +369,7 @@ impl Replica {
         let channel = ServedChannel::start(
             name.clone(),
             self.store.clone(),
-            &self.applying,
+            (&self.applying, &self.freshness),
             &self.options,
             views,
             &self.reads,

@@ -239,13 +239,25 @@ impl HttpService {
         )
     }
 
-    fn keep_out(&self, refusal: AccessRefusal) -> Response<ResponseBody> {
+    /// Checks the `Host` and `Origin` of a request that another handler of the same address answers,
+    /// such as an API beside the endpoint; the error is the text for its client.
+    pub fn check_access<B>(&self, request: &Request<B>) -> Result<(), String> {
+        let authority = request.uri().authority().map(http::uri::Authority::as_str);
+        let admitted = self.inner.options.access.admit(request.headers(), authority);
+        admitted.map(drop).map_err(|refusal| self.count_refusal(refusal))
+    }
+
+    /// Counts a request that the rules about hosts and origins refuse; returns the text for its client.
+    fn count_refusal(&self, refusal: AccessRefusal) -> String {
         self.metrics().refused(AccessDecision::ForeignHost.as_str());
-        let text = match self.inner.options.refusal_text {
+        match self.inner.options.refusal_text {
             Some(text) => text(refusal),
             None => refusal.to_string(),
-        };
-        reply::refuse(StatusCode::FORBIDDEN, &text)
+        }
+    }
+
+    fn keep_out(&self, refusal: AccessRefusal) -> Response<ResponseBody> {
+        reply::refuse(StatusCode::FORBIDDEN, &self.count_refusal(refusal))
     }
 
     /// Answers one request to the MCP endpoint; its path does not matter.

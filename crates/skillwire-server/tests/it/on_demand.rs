@@ -69,6 +69,27 @@ async fn only_so_many_fetched_skills_are_kept_p_18() {
     assert_eq!(got["skill"]["uri"], first);
 }
 
+/// A place that cannot be asked now.
+#[derive(Debug)]
+struct Away;
+
+impl FetchSkill for Away {
+    fn fetch(&self, _: &SkillPath) -> BoxFuture<Result<Option<FetchedFiles>, SourceUnavailable>> {
+        Box::pin(async { Err(SourceUnavailable::new("away", "it does not answer")) })
+    }
+}
+
+#[tokio::test]
+async fn a_skill_that_could_not_be_looked_for_is_not_said_to_be_missing_p_18() {
+    let source: Box<dyn SkillSource> = Box::new(OnDemandSource::new("away", 2, Away));
+    let server = TestServer::with_sources(vec![source], TestOptions::default()).await;
+    let uri = "skill://away/team/deploy/SKILL.md";
+    for method in ["skills/get", "resources/read"] {
+        let reply = server.modern(method, json!({ "uri": uri })).await;
+        assert_eq!(reply.code(), -32603, "{method}");
+    }
+}
+
 /// The values that a template's variable can have.
 async fn values(server: &TestServer, template: &str, name: &str, typed: &str) -> Value {
     let params = json!({
