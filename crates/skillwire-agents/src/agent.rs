@@ -44,9 +44,20 @@ pub struct Agent {
     entry: Map<String, Value>,
     env: String,
     #[serde(default)]
+    newer: Option<NewerForm>,
+    #[serde(default)]
     desktop: bool,
     project_skills: Option<String>,
     user_skills: Option<String>,
+}
+
+/// The table and the entry of a newer version of an agent, for files that have that table.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewerForm {
+    table: Vec<String>,
+    #[serde(deserialize_with = "json")]
+    entry: Map<String, Value>,
 }
 
 /// Reads JSON in a string, which keeps its order.
@@ -123,19 +134,44 @@ impl Agent {
     ///
     /// Settings that the user added to an older entry stay.
     pub fn add(&self, text: &str, entry: &BridgeEntry) -> Result<Edit, EditError> {
-        edit::add(self.format, text, &self.table, &entry.render(&self.entry, &self.env))
+        let (table, template) = self.form(text)?;
+        edit::add(self.format, text, table, &entry.render(template, &self.env))
+    }
+
+    /// The table of servers and the entry that `text` wants, by the version of the agent that it is for.
+    fn form(&self, text: &str) -> Result<(&[String], &Map<String, Value>), EditError> {
+        match &self.newer {
+            Some(newer) if edit::has_tables(self.format, text, &newer.table)? => {
+                Ok((&newer.table, &newer.entry))
+            }
+            _ => Ok((&self.table, &self.entry)),
+        }
     }
 
     /// Returns `text` without the bridge; everything else stays. `before` is the text from before the
     /// bridge was added, if there was a file: it is returned as it was if nothing else changed since.
     pub fn remove(&self, text: &str, before: Option<&str>) -> Result<Removal, EditError> {
-        edit::remove(self.format, text, &self.table, before)
+        let Some(newer) = &self.newer else {
+            return edit::remove(self.format, text, &self.table, before);
+        };
+        // An older version may have had an entry before the file was made for the newer one.
+        match edit::remove(self.format, text, &newer.table, before)? {
+            Removal::Unchanged => edit::remove(self.format, text, &self.table, before),
+            Removal::Changed(text) => {
+                Ok(match edit::remove(self.format, &text, &self.table, before)? {
+                    Removal::Unchanged => Removal::Changed(text),
+                    more => more,
+                })
+            }
+            Removal::Empty => Ok(Removal::Empty),
+        }
     }
 
     /// How `text` makes the agent start the bridge, if it does.
     pub fn current(&self, text: &str) -> Result<Option<BridgeEntry>, EditError> {
-        let written = edit::current(self.format, text, &self.table)?;
-        Ok(written.and_then(|written| BridgeEntry::read(&self.entry, &self.env, &written)))
+        let (table, template) = self.form(text)?;
+        let written = edit::current(self.format, text, table)?;
+        Ok(written.and_then(|written| BridgeEntry::read(template, &self.env, &written)))
     }
 
     /// What to paste where `text` cannot be changed safely.
@@ -169,6 +205,95 @@ mod tests {
             assert_eq!(agent.remove("", None).unwrap(), Removal::Unchanged);
             assert_eq!(agent.snippet(&entry), text);
         }
+    }
+
+    /// Files as users of each agent have them, and the table in which the servers are.
+    const REAL: [(&str, &str); 17] = [
+        ("claude-code", include_str!("../files/claude-code.json")),
+        ("claude-desktop", include_str!("../files/claude-desktop.json")),
+        ("codex", include_str!("../files/codex.toml")),
+        ("cursor", include_str!("../files/cursor.json")),
+        ("vscode", include_str!("../files/vscode.json")),
+        ("gemini-cli", include_str!("../files/gemini-cli.json")),
+        ("opencode", include_str!("../files/opencode.json")),
+        ("opencode", include_str!("../files/opencode-2.json")),
+        ("goose", include_str!("../files/goose.yaml")),
+        ("qwen-code", include_str!("../files/qwen-code.json")),
+        ("zed", include_str!("../files/zed.json")),
+        ("windsurf", include_str!("../files/windsurf.json")),
+        ("copilot-cli", include_str!("../files/copilot-cli.json")),
+        ("cline", include_str!("../files/cline.json")),
+        ("amp", include_str!("../files/amp.json")),
+        ("crush", include_str!("../files/crush.json")),
+        ("kiro", include_str!("../files/kiro.json")),
+    ];
+
+    #[test]
+    fn files_as_users_have_them_keep_every_line_and_come_back() {
+        let entry = BridgeEntry::new("/opt/skillwire", &["bridge"]).env("SKILLWIRE_HOME", "/state");
+        let named: BTreeSet<&str> = REAL.iter().map(|(id, _)| *id).collect();
+        assert_eq!(named, agents().iter().map(Agent::id).collect(), "each agent has a file");
+        for (id, before) in REAL {
+            let agent = agents().iter().find(|agent| agent.id == id).unwrap();
+            assert_eq!(agent.current(before).unwrap(), None, "{id}");
+            let Edit::Changed(added) = agent.add(before, &entry).unwrap() else { panic!("{id}") };
+            assert_eq!(agent.current(&added).unwrap().as_ref(), Some(&entry), "{added}");
+            // The line before the entry may get a comma, and no other line changes.
+            let mut lines = added.lines().map(|line| line.trim_end_matches(','));
+            for line in before.lines().map(|line| line.trim_end_matches(',')) {
+                assert!(lines.any(|kept| kept == line), "{id} lost `{line}`:\n{added}");
+            }
+            assert_eq!(agent.add(&added, &entry).unwrap(), Edit::Unchanged, "{id}");
+            let removed = agent.remove(&added, Some(before)).unwrap();
+            assert_eq!(removed, Removal::Changed(before.to_owned()), "{id}");
+            // Without the kept file, the same servers are left.
+            let Removal::Changed(left) = agent.remove(&added, None).unwrap() else {
+                panic!("{id}")
+            };
+            assert_eq!(
+                agent.format.read(&left).unwrap(),
+                agent.format.read(before).unwrap(),
+                "{id}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_for_the_newer_version_of_an_agent_gets_the_newer_entry() {
+        let agent = agents().iter().find(|agent| agent.id == "opencode").unwrap();
+        let entry = BridgeEntry::new("skillwire", &["bridge"]);
+        let added = |text: &str| match agent.add(text, &entry) {
+            Ok(Edit::Changed(text)) => text,
+            other => panic!("{other:?}"),
+        };
+        let servers = |text: &str, pointer: &str| {
+            let read = Value::Object(agent.format.read(text).unwrap());
+            read.pointer(pointer).cloned()
+        };
+        let (old, new) = ("/mcp/skillwire", "/mcp/servers/skillwire");
+        for (text, is_new) in [
+            ("{}", false),
+            (r#"{ "mcp": {} }"#, false),
+            // A server of the older version may have that name.
+            (r#"{ "mcp": { "servers": { "type": "local", "command": ["x"] } } }"#, false),
+            (r#"{ "mcp": { "servers": { "enabled": false } } }"#, false),
+            (r#"{ "mcp": { "servers": {} } }"#, true),
+            (r#"{ "mcp": { "timeout": 5, "servers": { "x": { "type": "local" } } } }"#, true),
+        ] {
+            let added = added(text);
+            assert_eq!(servers(&added, new).is_some(), is_new, "{added}");
+            assert_eq!(servers(&added, old).is_some(), !is_new, "{added}");
+            // The newer version has no key for it.
+            let enabled = servers(&added, &format!("{new}/enabled"));
+            assert_eq!(enabled, None, "{added}");
+            let removed = agent.remove(&added, Some(text)).unwrap();
+            assert_eq!(removed, Removal::Changed(text.to_owned()));
+        }
+        // An entry of the older version does not count, and goes with the newer one.
+        let both = r#"{ "model": "x", "mcp": { "skillwire": { "type": "local", "command": ["x"] }, "servers": {} } }"#;
+        assert_eq!(agent.current(both).unwrap(), None);
+        let Removal::Changed(left) = agent.remove(&added(both), None).unwrap() else { panic!() };
+        assert!(!left.contains("skillwire"), "{left}");
     }
 
     #[test]

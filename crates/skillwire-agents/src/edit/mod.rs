@@ -69,7 +69,7 @@ pub enum EditError {
 }
 
 impl Format {
-    fn read(self, text: &str) -> Result<Map<String, Value>, EditError> {
+    pub(crate) fn read(self, text: &str) -> Result<Map<String, Value>, EditError> {
         if text.len() > MOST_BYTES {
             return Err(EditError::TooLarge(text.len()));
         }
@@ -95,6 +95,12 @@ fn table<'a>(
         };
     }
     Ok(Some(map))
+}
+
+/// Whether `names` lead to a table that holds nothing but tables, as one of servers does.
+pub(crate) fn has_tables(format: Format, text: &str, names: &[String]) -> Result<bool, EditError> {
+    let map = format.read(text)?;
+    Ok(matches!(table(&map, names), Ok(Some(table)) if table.values().all(Value::is_object)))
 }
 
 pub(crate) fn current(

@@ -104,6 +104,36 @@ async fn a_second_setup_changes_nothing_and_remove_restores_the_files() {
     assert!(nothing.stdout.starts_with("No agent has the bridge"), "{}", nothing.stdout);
 }
 
+/// Files as users of each agent have them.
+const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../skillwire-agents/files");
+
+#[tokio::test]
+async fn every_known_agent_gets_the_bridge_in_a_file_as_users_have_it_and_its_file_back() {
+    let user = TestUser::new();
+    let mut files = Vec::new();
+    let known = setup(&user, &["--list", "--json"]).await.assert_exit(0).json();
+    for agent in known.as_array().unwrap() {
+        let (id, file) = (agent["agent"].as_str().unwrap(), agent["file"].as_str().unwrap());
+        let ending = file.rsplit('.').next().unwrap();
+        let text = std::fs::read_to_string(format!("{FILES}/{id}.{ending}")).unwrap();
+        std::fs::create_dir_all(std::path::Path::new(file).parent().unwrap()).unwrap();
+        std::fs::write(file, &text).unwrap();
+        files.push((id, file, text));
+    }
+    for state in ["changed", "unchanged"] {
+        let done = setup(&user, &["--yes", "--json"]).await.assert_exit(0).json();
+        for (id, file, _) in &files {
+            assert_eq!(state_of(&done, id)["state"], state, "{done}");
+            assert_eq!(state_of(&done, id)["skills"], 0, "{done}");
+            assert!(std::fs::read_to_string(file).unwrap().contains(BINARY), "{id}");
+        }
+    }
+    setup(&user, &["--remove", "--yes"]).await.assert_exit(0);
+    for (id, file, text) in &files {
+        assert_eq!(std::fs::read_to_string(file).unwrap(), *text, "{id}");
+    }
+}
+
 #[tokio::test]
 async fn what_was_before_the_bridge_is_kept_through_every_setup_and_comes_back() {
     let user = user_with_agents();
@@ -179,6 +209,60 @@ async fn a_dry_run_shows_the_diff_and_writes_nothing() {
     assert_eq!(ran.stdout, "3 agents would be changed.\n");
     assert_eq!(read(&user, ".codex/config.toml"), CODEX);
     assert!(!user.home.join(".cursor/mcp.json.before-skillwire").exists());
+}
+
+#[tokio::test]
+async fn a_dry_run_says_which_server_it_would_add_and_adds_none() {
+    let user = user_with_agents();
+    setup(&user, &["--yes"]).await.assert_exit(0);
+    user.home.file("two/SKILL.md", crate::support::skill_with("two", ""));
+    let path = user.home.join("two");
+    let path = path.to_str().unwrap();
+    let servers = async || user.run_json(&["server", "list", "--json"]).await;
+    let none = servers().await;
+    let ran = setup(&user, &["--dry-run", "--use", path]).await.assert_exit(0);
+    let would = format!("The server `two` would be added, started as `{BINARY} serve {path}`.");
+    assert!(ran.stdout.contains(&would), "{ran:?}");
+    let url = "https://skills.example.com/mcp";
+    let ran = setup(&user, &["--dry-run", "--use", url]).await.assert_exit(0);
+    let would = format!("The server `skills.example.com` would be added: {url}.");
+    assert!(ran.stdout.contains(&would), "{ran:?}");
+    assert_eq!(servers().await, none);
+    #[cfg(unix)]
+    {
+        // Without a server, a run that only shows does not ask for one.
+        let arguments = ["setup", "--dry-run", "--agent", "cursor"];
+        let mut session = user.start_whole_on_terminal(&arguments);
+        let shown = session.wait_for_screen("ready in 1 agent").await;
+        assert!(!shown.contains("to begin with"), "{shown}");
+        assert_eq!(session.wait().await, Some(0));
+    }
+    setup(&user, &["--yes", "--use", path]).await.assert_exit(0);
+    let ran = setup(&user, &["--dry-run", "--use", path]).await.assert_exit(0);
+    assert!(ran.stdout.contains("The server `two` is there already."), "{ran:?}");
+}
+
+#[tokio::test]
+async fn a_folder_that_setup_added_is_left_as_it_is_the_next_time() {
+    let user = user_with_agents();
+    let skills = SkillFolder::with_skills(&["one"]);
+    let path = skills.path().to_str().unwrap();
+    setup(&user, &["--yes", "--use", path]).await.assert_exit(0);
+    let once = user.run_json(&["server", "list", "--json"]).await;
+    let ran = setup(&user, &["--yes", "--use", path]).await.assert_exit(0);
+    assert!(ran.stderr.contains("is there already."), "{ran:?}");
+    assert!(ran.stdout.contains("1 skill waits for your decision"), "{ran:?}");
+    let done = setup(&user, &["--yes", "--json", "--use", path]).await.assert_exit(0).json();
+    assert_eq!(state_of(&done, "cursor")["state"], "unchanged", "{done}");
+    assert_eq!(user.run_json(&["server", "list", "--json"]).await, once);
+    // A wrong name is told before a file is written, and the result in JSON is about agents alone.
+    let other = user_with_agents();
+    setup(&other, &["--yes", "--use", "nope"])
+        .await
+        .assert_refused(2, "neither a URL nor a folder");
+    assert_eq!(read(&other, ".cursor/mcp.json"), CURSOR);
+    let done = setup(&other, &["--yes", "--json", "--use", path]).await.assert_exit(0).json();
+    assert_eq!(state_of(&done, "cursor")["waiting"], 1, "{done}");
 }
 
 #[tokio::test]

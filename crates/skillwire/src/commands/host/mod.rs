@@ -19,15 +19,29 @@ mod standing;
 mod verify;
 pub(crate) mod windows;
 
+#[cfg(feature = "setup")]
+use skillwire_trust::ServerLabel;
+
 use super::{Outcome, output_folder};
 use crate::args::HostCommand;
 #[cfg(feature = "setup")]
-use crate::args::ServerAddArgs;
+use crate::{args::ServerAddArgs, failure::Failure, prose};
 
-/// Configures a server, as `server add` does.
+/// Configures a server, as `server add` does; what it says goes to standard error if standard output
+/// is for JSON.
 #[cfg(feature = "setup")]
-pub(super) fn add_server(args: &ServerAddArgs) -> Outcome {
-    server::add(args)
+pub(super) fn add_server(args: &ServerAddArgs, json: bool) -> Outcome {
+    if json {
+        server::add(args, &mut prose::stderr())
+    } else {
+        server::add(args, &mut prose::stdout())
+    }
+}
+
+/// The label under which such a server is configured already.
+#[cfg(feature = "setup")]
+pub(super) fn configured_as(args: &ServerAddArgs) -> Result<Option<ServerLabel>, Failure> {
+    server::configured_as(args)
 }
 
 pub(super) fn run(command: &HostCommand) -> Outcome {

@@ -73,6 +73,7 @@ pub(super) fn run(args: &SetupArgs) -> Outcome {
     if args.list {
         return list(&settings, args.json);
     }
+    let source = source::named(args, &settings)?;
     let chosen = choose(&settings, &args.agents, args.remove)?;
     if chosen.is_empty() && !args.remove {
         return Err(Failure::new(Exit::NotFound, "No agent was found on this machine.").hint(
@@ -91,9 +92,15 @@ pub(super) fn run(args: &SetupArgs) -> Outcome {
     let mut done: Vec<Done> =
         plans.into_iter().map(|plan| carry_out(plan, &settings, may_write, args.remove)).collect();
     let declined = changes > 0 && !may_write;
-    if !declined && !args.remove {
-        source::offer(args, &settings)?;
-        try_each(&settings, &mut done);
+    if !args.remove {
+        if args.dry_run {
+            source::show(args, source.as_ref())?;
+        } else if !declined {
+            source::add(args, &settings, source)?;
+        }
+        if !declined {
+            try_each(&settings, &mut done);
+        }
     }
     if args.json {
         report::json(&mut std::io::stdout().lock(), &done)?;

@@ -1,43 +1,91 @@
 //! The first server or folder, added along with the bridge.
 
-use std::path::absolute;
+use std::{io::Write, path::absolute};
 
 use crate::{
     args::{ServerAddArgs, SetupArgs},
     commands::host,
     failure::Failure,
+    prose,
+    report::printable,
     settings::{AgentSettings, HostSettings},
     terminal,
 };
 
+/// The server that the user named, if any. One that cannot be is told before anything is written.
+pub(super) fn named(
+    args: &SetupArgs,
+    settings: &AgentSettings,
+) -> Result<Option<ServerAddArgs>, Failure> {
+    args.source.as_deref().map(|source| server(source, settings)).transpose()
+}
+
+/// Says what would be added.
+pub(super) fn show(args: &SetupArgs, named: Option<&ServerAddArgs>) -> Result<(), Failure> {
+    let Some(server) = named else { return Ok(()) };
+    // The result in JSON is about agents.
+    let mut out: Box<dyn Write> =
+        if args.json { Box::new(prose::stderr()) } else { Box::new(prose::stdout()) };
+    if let Some(label) = host::configured_as(server)? {
+        writeln!(out, "The server `{label}` is there already.")?;
+        return Ok(());
+    }
+    let label = &server.label;
+    match &server.url {
+        Some(url) => writeln!(out, "The server `{label}` would be added: {}.", printable(url))?,
+        None => {
+            let command = printable(&server.command.join(" "));
+            writeln!(out, "The server `{label}` would be added, started as `{command}`.")?;
+        }
+    }
+    Ok(())
+}
+
 /// Adds the server or folder that the user named, or asks for one where there is none yet.
-pub(super) fn offer(args: &SetupArgs, settings: &AgentSettings) -> Result<(), Failure> {
-    let source = match &args.source {
-        Some(source) => Some(source.clone()),
-        None if args.yes || args.json || has_servers()? => None,
-        None => terminal::ask(
-            "A server or folder of skills to begin with (URL, path, or Enter for none):",
-        ),
+pub(super) fn add(
+    args: &SetupArgs,
+    settings: &AgentSettings,
+    named: Option<ServerAddArgs>,
+) -> Result<(), Failure> {
+    let server = match named {
+        Some(server) => server,
+        None if args.yes || args.json || has_servers()? => return Ok(()),
+        None => {
+            let typed = terminal::ask(
+                "A server or folder of skills to begin with (URL, path, or Enter for none):",
+            );
+            let Some(typed) = typed.filter(|typed| !typed.trim().is_empty()) else {
+                return Ok(());
+            };
+            server(&typed, settings)?
+        }
     };
-    let Some(source) = source.filter(|source| !source.trim().is_empty()) else { return Ok(()) };
+    if let Some(label) = host::configured_as(&server)? {
+        writeln!(prose::stderr(), "The server `{label}` is there already.")?;
+        return Ok(());
+    }
+    host::add_server(&server, args.json).map(|_| ())
+}
+
+/// Reads a URL or the path of a folder.
+fn server(source: &str, settings: &AgentSettings) -> Result<ServerAddArgs, Failure> {
     let source = source.trim();
-    let (label, mut added) = if source.contains("://") {
+    let mut added = empty();
+    let label = if source.contains("://") {
         let host = source.split("://").nth(1).and_then(|rest| rest.split(['/', ':', '?']).next());
-        let mut added = empty();
         added.url = Some(source.to_owned());
-        (host.unwrap_or_default().to_owned(), added)
+        host.unwrap_or_default().to_owned()
     } else {
         let folder = absolute(source).ok().filter(|folder| folder.is_dir()).ok_or_else(|| {
-            Failure::usage(format!("`{source}` is neither a URL nor a folder."))
+            Failure::usage(format!("`{}` is neither a URL nor a folder.", printable(source)))
                 .hint("Write `https://...` or the path of a folder of skills.")
         })?;
-        let mut added = empty();
         let path = folder.display().to_string();
         added.command = vec![settings.program().to_owned(), "serve".to_owned(), path];
-        (folder.file_name().unwrap_or_default().to_string_lossy().into_owned(), added)
+        folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
     };
     added.label = label_of(&label);
-    host::add_server(&added).map(|_| ())
+    Ok(added)
 }
 
 fn has_servers() -> Result<bool, Failure> {

@@ -1,6 +1,9 @@
 //! `skillwire server add`: configures a server, connects to it and says what it found.
 
-use std::io::Write as _;
+use std::io::Write;
+
+#[cfg(feature = "setup")]
+use skillwire_trust::ServerLabel;
 
 use super::{Outcome, config, label, trial, trust, unusable};
 use crate::{
@@ -14,7 +17,19 @@ use crate::{
     settings::HostSettings,
 };
 
-pub(in crate::commands::host) fn run(args: &ServerAddArgs) -> Outcome {
+/// The label under which a server is configured as `args` would configure it.
+#[cfg(feature = "setup")]
+pub(in crate::commands::host) fn configured_as(
+    args: &ServerAddArgs,
+) -> Result<Option<ServerLabel>, Failure> {
+    let wanted = config::new(args)?;
+    let configured = HostSettings::resolve()?.servers().load().map_err(unusable)?;
+    let same = configured.servers.into_iter().find(|(_, config)| *config == wanted);
+    Ok(same.map(|(label, _)| label))
+}
+
+/// Configures the server and says to `out` what it is.
+pub(in crate::commands::host) fn add(args: &ServerAddArgs, out: &mut impl Write) -> Outcome {
     let label = label(&args.label)?;
     let config = config::new(args)?;
     let keys = trust::read_keys(&args.trust_key)?;
@@ -32,7 +47,7 @@ pub(in crate::commands::host) fn run(args: &ServerAddArgs) -> Outcome {
         servers.set_trust_keys(&label, &keys).map_err(unusable)?;
     }
     if args.no_connect {
-        writeln!(prose::stdout(), "Added the server `{label}`, and did not connect to it.")?;
+        writeln!(out, "Added the server `{label}`, and did not connect to it.")?;
         writeln!(prose::stderr(), "`skillwire list --server {label}` shows its skills.")?;
         return Ok(Exit::Ok);
     }
@@ -40,7 +55,7 @@ pub(in crate::commands::host) fn run(args: &ServerAddArgs) -> Outcome {
         match (trial::connect(session, &label).await, args.must_connect) {
             (Ok(found), _) => {
                 let found = trial::summary(&found, &config);
-                writeln!(prose::stdout(), "Added the server `{label}`: {found}.")?;
+                writeln!(out, "Added the server `{label}`: {found}.")?;
                 let mut err = prose::stderr();
                 writeln!(
                     err,
@@ -55,7 +70,7 @@ pub(in crate::commands::host) fn run(args: &ServerAddArgs) -> Outcome {
             }
             (Err(refusal), false) => {
                 let refusal = trial::advice(refusal, &label, &config);
-                writeln!(prose::stdout(), "Added the server `{label}`.")?;
+                writeln!(out, "Added the server `{label}`.")?;
                 let mut err = prose::stderr();
                 writeln!(err, "{}", RefusalText(&refusal))?;
                 writeln!(

@@ -28,11 +28,11 @@ use crate::{
 };
 
 #[cfg(feature = "setup")]
-pub(super) use self::add::run as add;
+pub(super) use self::add::{add, configured_as};
 
 pub(super) fn run(command: &ServerCommand) -> Outcome {
     match command {
-        ServerCommand::Add(args) => add::run(args),
+        ServerCommand::Add(args) => add::add(args, &mut prose::stdout()),
         ServerCommand::AllowLegacy(args) => allow_legacy(args),
         ServerCommand::Import(args) => import(args),
         ServerCommand::List(args) => list(args),
