@@ -49,6 +49,21 @@ async fn the_result_is_complete_and_holds_resources_srv_80() {
 }
 
 #[tokio::test]
+async fn installed_packages_are_neither_listed_nor_read() {
+    let (folder, _) = serve_tree().await;
+    folder.file("acme/pdf/node_modules/left-pad/index.js", "0");
+    let server = TestServer::start(folder.path()).await;
+    let packages = "skill://acme/pdf/node_modules";
+    let listed = walk(&server, "skill://acme/pdf").await;
+    assert!(listed.contains("skill://acme/pdf/data.bin"), "{listed:?}");
+    assert!(listed.iter().all(|uri| !uri.contains("node_modules")), "{listed:?}");
+    for directory in [packages.to_owned(), format!("{packages}/left-pad")] {
+        refused(&server, "resources/directory/read", &directory).await;
+    }
+    refused(&server, "resources/read", &format!("{packages}/left-pad/index.js")).await;
+}
+
+#[tokio::test]
 async fn what_is_no_directory_is_invalid_params_srv_81() {
     let (_folder, server) = serve_tree().await;
     for uri in [

@@ -39,7 +39,10 @@ mod watch;
 
 use std::io::Write;
 
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::{
+    CommandFactory as _, FromArgMatches as _,
+    error::{ContextKind, ContextValue},
+};
 
 use crate::{
     args::{Cli, Command, KeyCommand},
@@ -61,6 +64,7 @@ pub(crate) fn run() -> ExitStatus {
         Ok(parsed) => parsed,
         Err(error) => {
             // clap reports `--help` and `--version` as errors, too. A closed pipe is ignored.
+            let error = with_best_first(error);
             let _ = error.print();
             let is_run = std::env::args_os().nth(1).is_some_and(|name| name == RUN);
             return own_exit(is_run, if error.use_stderr() { Exit::Usage } else { Exit::Ok });
@@ -77,6 +81,23 @@ pub(crate) fn run() -> ExitStatus {
         }
         own_exit(is_run, exit)
     })
+}
+
+/// Puts the command that the user most likely meant first: clap begins with the least similar one, and
+/// offers other names of a command as well.
+fn with_best_first(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::Strings(found)) = error.get(ContextKind::SuggestedSubcommand) else {
+        return error;
+    };
+    let command = Cli::command();
+    let is_alias = |name: &str| {
+        command.get_subcommands().any(|known| known.get_all_aliases().any(|alias| alias == name))
+    };
+    let own: Vec<String> = found.iter().rev().filter(|name| !is_alias(name)).cloned().collect();
+    if !own.is_empty() {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(own));
+    }
+    error
 }
 
 /// The command whose exit code is that of another program.

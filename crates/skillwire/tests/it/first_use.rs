@@ -20,6 +20,8 @@ async fn words_of_other_programs_are_understood_fu_26() {
     run(&folder, &["ls"]).await.assert_exit(0);
     run(&folder, &["find", "x"]).await.assert_exit(0);
     run(&folder, &["chekc", "."]).await.assert_refused(2, "a similar subcommand exists: 'check'");
+    let ran = run(&folder, &["aprove"]).await;
+    ran.assert_refused(2, "some similar subcommands exist: 'approve', 'remove', 'serve'");
     for (other, own) in [
         ("init", "new"),
         ("ls", "list"),

@@ -22,8 +22,11 @@ const VERIFY: [&str; 5] = ["verify-signature", "refunds", "--key", "k.pub", "--j
 #[tokio::test]
 async fn a_skill_is_signed_and_verified_and_a_change_is_noticed() {
     let folder = folder().await;
+    // Installed packages are no part of a skill, neither here nor wherever it is checked.
+    folder.file("refunds/node_modules/left-pad/index.js", "0\n");
     let signed = run(&folder, &[&SIGN[..], &["--json"]].concat()).await.assert_exit(0).json();
     assert_eq!(signed["files"], 3);
+    folder.file("refunds/node_modules/left-pad/index.js", "1\n");
     let verified = run(&folder, &VERIFY).await.assert_exit(0).json();
     assert_eq!(verified[0]["verified"], true);
     assert_eq!(verified[0]["signer"]["key"], signed["key"]);

@@ -107,6 +107,13 @@ fn run_all(args: &ExportArgs) -> Outcome {
             let count = counted(approved.len(), "approved skill");
             let dir = args.dir.display();
             writeln!(prose::stdout(), "Copied {count} of server {label} to `{dir}`.")?;
+            if approved.is_empty() {
+                writeln!(
+                    prose::stderr(),
+                    "`skillwire list --server {label}` shows its skills, `skillwire approve '{label}:*'` \
+                     approves those that wait."
+                )?;
+            }
         }
         Ok(Exit::Ok)
     })

@@ -94,6 +94,8 @@ async fn every_approved_skill_of_a_server_is_copied_and_never_where_agents_look_
     let user = TestUser::new();
     let folder = SkillFolder::with_skills(&["acme/refunds", "acme/travel", "ledger"]);
     user.add_folder_server("team", &folder).await;
+    let none = user.run(&["export", "team", "--all", "none"]).await.assert_exit(0);
+    assert!(none.stderr.contains("`skillwire approve 'team:*'`"), "{none:?}");
     user.approve("team:acme/refunds").await;
     user.approve("team:ledger").await;
     let copied = user.run_json(&["export", "team", "--all", "copies", "--json"]).await;

@@ -7,6 +7,8 @@ use crate::support::{run, skill_with};
 async fn a_published_skill_is_listed_and_loaded_by_our_host() {
     let hub = TestHub::start().await;
     hub.folder.skill("refunds").file("refunds/rates.txt", "one\n");
+    // Installed packages are no part of a skill: two files are published.
+    hub.folder.file("refunds/node_modules/left-pad/index.js", "0\n");
     let published = hub.publish("refunds").await;
     assert_eq!(published["version"]["version"], "1.0.0");
     assert_eq!(published["created"], true);
