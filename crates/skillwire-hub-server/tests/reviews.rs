@@ -227,6 +227,15 @@ async fn a_reviewer_has_one_queue_and_decides_about_what_they_saw() {
     let path = format!("{one}/decision");
     let blind = json!({"verdict": "approve", "reason": "x"});
     assert_eq!(hub.send(&rex, "POST", &path, &blind).await.0, 400);
+    for reason in ["", " \t\n"] {
+        let blank = json!({"verdict": "approve", "reason": reason, "content": first["content"]});
+        let (status, problem) = hub.send(&rex, "POST", &path, &blank).await;
+        assert_eq!(
+            (status, &problem["type"]),
+            (400, &json!("urn:skillwire:problem:no-reason")),
+            "{problem}"
+        );
+    }
     let (_, tried) = hub.send(&rex, "POST", &path, &decision(&first["content"], true)).await;
     assert_eq!((&tried["review"]["state"], &tried["dry_run"]), (&json!("approved"), &json!(true)));
     let past = json!({"verdict": "approve", "reason": "x", "content": first["content"],

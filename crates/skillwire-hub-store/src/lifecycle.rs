@@ -62,6 +62,14 @@ impl TransitionNote {
     }
 }
 
+/// Refuses decisions without a reason, and reasons as [`check_reason`] does.
+pub(crate) fn check_stated_reason(reason: &str) -> Result<(), Refusal> {
+    if reason.trim().is_empty() {
+        return Err(Refusal::NoReason);
+    }
+    check_reason(reason)
+}
+
 /// Refuses reasons that are too long or could act on a terminal.
 pub(crate) fn check_reason(reason: &str) -> Result<(), Refusal> {
     let bad = |c: char| c.is_control() && c != '\n' && c != '\t';

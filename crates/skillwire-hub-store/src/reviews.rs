@@ -12,7 +12,7 @@ use skillwire_hub::{
 
 use crate::{
     error::StoreError,
-    lifecycle::{TransitionNote, check_reason, commit_transition},
+    lifecycle::{TransitionNote, check_stated_reason, commit_transition},
     namespaces::load_required,
     offers::{OfferDecision, OfferRecord, commit_decision, load_offer, load_offers},
     records::{version_columns, version_of},
@@ -155,7 +155,7 @@ impl HubStore {
         id: u64,
         decision: OfferDecision,
     ) -> Result<ReviewRecord, StoreError> {
-        check_reason(&decision.reason)?;
+        check_stated_reason(&decision.reason)?;
         if let Some(at) = decision.until.filter(|until| *until <= self.now()) {
             return Err(Refusal::InThePast { what: "approval", at }.into());
         }

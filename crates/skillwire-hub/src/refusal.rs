@@ -196,6 +196,9 @@ pub enum Refusal {
         /// The limit in bytes.
         limit: usize,
     },
+    /// A decision has no reason.
+    #[error("A decision needs a reason. Say why, for those who read the log.")]
+    NoReason,
     /// The moment has passed.
     #[error("The {what} would end at {at}, which has passed.")]
     InThePast {
@@ -291,6 +294,7 @@ impl Refusal {
             Self::NothingToRollBackTo { .. } => "nothing-to-roll-back-to",
             Self::OverQuota { .. } => "over-quota",
             Self::BadText { .. } => "bad-text",
+            Self::NoReason => "no-reason",
             Self::InThePast { .. } => "in-the-past",
             Self::Purged { .. } => "purged",
             Self::EveryoneOnlyReads => "everyone-only-reads",

@@ -20,6 +20,7 @@ impl From<Refusal> for Problem {
             | Refusal::NoIdentity(_)
             | Refusal::NoSkillFile => ProblemKind::InvalidSkill,
             Refusal::BadText { .. }
+            | Refusal::NoReason
             | Refusal::InThePast { .. }
             | Refusal::BadUpstream(_)
             | Refusal::NotAPerson(_) => ProblemKind::Malformed,
