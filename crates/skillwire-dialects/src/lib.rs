@@ -65,6 +65,7 @@ mod refused;
 mod resource;
 pub mod scoped_list;
 pub mod sep_2076;
+mod skill_tools;
 pub mod skilljack;
 pub mod skills_over_mcp;
 pub mod skills_page;
@@ -92,5 +93,6 @@ pub use self::{
     offer::{BrokenPromise, FetchRoute, FilePromise, OfferedSkill, SkillOffer, uri_of_name},
     refused::{InvalidDocument, RefusedBecause, RefusedEntry},
     resource::{ALIAS_OF, AliasResource, DocumentResource, ListedResource, ResourcePage},
+    skill_tools::hands_out_skills,
     switches::{DialectPart, Dialects, InvalidSwitch, Switch, Switchable},
 };

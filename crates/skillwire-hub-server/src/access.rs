@@ -71,13 +71,19 @@ impl HubAccess {
         if groups.iter().any(|group| self.blocked.contains(group)) {
             return None;
         }
-        let mut caller = self.apply(Caller::new(subject).in_groups(groups));
+        Some(self.admit(Caller::new(subject).in_groups(groups)))
+    }
+
+    /// Returns a caller of an issuer with what the configuration gives it: groups, roles, and whether it
+    /// administers the hub.
+    pub(crate) fn admit(&self, caller: Caller) -> Caller {
+        let mut caller = self.apply(caller);
         let is_named = |name: &Subject| self.administrators.contains(name);
         if is_named(&caller.subject) || caller.groups.iter().any(is_named) {
             caller.administrator = true;
             caller.scopes.insert(Scope::Admin);
         }
-        Some(caller)
+        caller
     }
 }
 

@@ -37,7 +37,6 @@ mod serving;
 mod signing;
 mod trial;
 mod upload;
-mod upstream_facts;
 mod upstream_status;
 
 pub use self::{

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use skillwire_hub::{
-    Caller, ChannelName, PageRequest, PolicyDecision, SkillFacts, SkillId, Subject,
+    Action, Caller, ChannelName, PageRequest, PolicyDecision, Scope, SkillFacts, SkillId, Subject,
 };
 use skillwire_hub_store::{HubStore, StoreError};
+use skillwire_hub_upstreams::upstream_facts;
 
 use crate::{
     access::HubAccess,
     serving::{CallerSight, known_skill},
-    upstream_facts::upstream_facts,
 };
 
 /// What a caller would see of a skill.
@@ -62,7 +62,7 @@ pub fn named_caller(name: &Subject, access: &HubAccess) -> Caller {
     } else {
         Caller::new(name.clone())
     };
-    access.apply(caller)
+    access.admit(caller)
 }
 
 /// Says whether a caller sees a skill of the channel `latest` or of an upstream, and why; `None` if there is no such skill.
@@ -78,7 +78,8 @@ pub async fn explain(
     };
     let Some(facts) = known else { return Ok(None) };
     let namespaces = store.all_namespaces().await?;
-    let (roles, decision) = match CallerSight::of(caller, &namespaces, access) {
+    let caller = as_administrator(caller.clone(), &administrators(store).await?);
+    let (roles, decision) = match CallerSight::of(&caller, &namespaces, access) {
         CallerSight::Everything => (Vec::new(), always(true, "administrator")),
         CallerSight::Nothing => (Vec::new(), always(false, "scopes of the credential")),
         CallerSight::Class(class) => {
@@ -93,6 +94,24 @@ pub async fn explain(
         }
     };
     Ok(Some(Explained { facts, roles, decision }))
+}
+
+/// The subjects that administer the hub with a token of the hub itself.
+async fn administrators(store: &HubStore) -> Result<BTreeSet<Subject>, StoreError> {
+    let tokens = store.all_tokens().await?.into_iter().map(|(record, _)| record);
+    let valid = tokens.filter(|record| record.is_valid(store.now()));
+    let all = valid.filter(|it| it.caller().require_administrator(Action::Operate).is_ok());
+    Ok(all.map(|record| record.subject).collect())
+}
+
+/// A caller as its strongest token shows it, which a policy takes nothing from.
+fn as_administrator(caller: Caller, administrators: &BTreeSet<Subject>) -> Caller {
+    if !administrators.contains(&caller.subject) {
+        return caller;
+    }
+    let mut caller = caller.with_scopes(Scope::ALL);
+    caller.administrator = true;
+    caller
 }
 
 fn always(allowed: bool, rule: &str) -> PolicyDecision {
@@ -114,11 +133,15 @@ pub async fn compare(
     names.extend(after.configured.groups.keys().cloned());
     let of_roles = after.configured.roles.values().flat_map(|roles| roles.values());
     names.extend(of_roles.flatten().cloned());
+    let administrators = administrators(store).await?;
     let mut comparison = PolicyComparison { callers: names.len(), ..PolicyComparison::default() };
     let sights: Vec<_> = names
         .iter()
         .map(|name| {
-            let sight = |access| CallerSight::of(&named_caller(name, access), &namespaces, access);
+            let sight = |access| {
+                let caller = as_administrator(named_caller(name, access), &administrators);
+                CallerSight::of(&caller, &namespaces, access)
+            };
             (name, sight(before), sight(after))
         })
         .collect();

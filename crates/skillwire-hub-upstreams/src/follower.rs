@@ -214,6 +214,11 @@ impl FollowedUpstream {
         self.state.server().is_some_and(|server| server.has_skill_around(uri))
     }
 
+    /// Tells whether the upstream is known to have a skill of this name, or with this path.
+    pub fn has_skill_named(&self, name: &str) -> bool {
+        self.state.server().is_some_and(|server| server.has_skill_named(name))
+    }
+
     /// Asks the upstream for a skill that a client of a mount named; `None` if it is not asked.
     pub fn look_up(&self, mount: MountKind, uri: &SkillUri) -> Option<BoxFuture<LookupOutcome>> {
         if self.state.settings.mode().is_reviewed() {

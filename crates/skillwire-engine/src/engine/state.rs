@@ -231,7 +231,7 @@ impl EngineBuilder {
             skilljack: skilljack(&config, state),
             start: Instant::now(),
             offers: if config.skill_tools {
-                offers.and(Arc::new(SkillTools::new(Weak::clone(state))))
+                offers.behind(Arc::new(SkillTools::new(Weak::clone(state))))
             } else {
                 offers
             },

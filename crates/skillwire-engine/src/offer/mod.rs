@@ -217,6 +217,12 @@ impl Offers {
         self
     }
 
+    /// Puts an offer before these; of tools of one name, its is the one that is called.
+    pub(crate) fn behind(mut self, offer: Arc<dyn Offer>) -> Self {
+        self.all.insert(0, offer);
+        self
+    }
+
     /// Tells whether a caller without restrictions gets a tool of this name.
     pub fn has_tool(&self, name: &str) -> bool {
         self.with_tool(&Caller::default(), name).is_some()

@@ -244,6 +244,13 @@ impl FollowedServer {
         !was_tried || self.shared.skills().has_around(uri)
     }
 
+    /// Tells whether the server is known to have a skill of this name, or with this path. Before the first
+    /// listing has ended, any may be.
+    pub fn has_skill_named(&self, name: &str) -> bool {
+        let was_tried = *self.shared.tried.borrow();
+        !was_tried || self.shared.skills().has_named(name)
+    }
+
     /// Returns when the server was last listed, whether that listing was complete, and whether the server is
     /// left alone now because it failed too often.
     pub fn standing(&self) -> ServerStanding {

@@ -7,6 +7,7 @@ use std::{
 
 use skillwire_core::{Digest, ResourceUri, SKILL_FILE, SkillUri};
 use skillwire_host::FreshListing;
+use skillwire_source::path_of;
 use skillwire_trust::{KnownSkill, ListedSkill};
 use tokio::time::Instant;
 
@@ -212,6 +213,12 @@ impl FollowedSkills {
     pub(crate) fn has_around(&self, uri: &str) -> bool {
         let known = |uri: &SkillUri| self.listed.contains_key(uri) || self.named.contains_key(uri);
         enclosing_skills(uri).iter().any(known)
+    }
+
+    /// Tells whether a skill has this name, or this path. Skills that are not passed on count too.
+    pub(crate) fn has_named(&self, name: &str) -> bool {
+        let mut known = self.listed.keys().chain(self.named.keys());
+        known.any(|uri| *uri.root().name() == *name || (name.contains('/') && path_of(uri) == name))
     }
 
     fn skill(&self, uri: &SkillUri) -> Option<&ListedSkill> {

@@ -155,6 +155,8 @@ pub(super) struct OfferState {
     lists_resources: AtomicBool,
     relist: Notify,
     tried: watch::Sender<bool>,
+    /// The skills of the server, if they are followed.
+    beside: Option<FollowedServer>,
 }
 
 #[derive(Default)]
@@ -198,6 +200,7 @@ impl UpstreamOffer {
             prompts: ArcSwap::default(),
             relist: Notify::new(),
             tried: watch::Sender::new(false),
+            beside: beside.clone(),
         });
         let lists = runtime.spawn(follow(Arc::clone(&state)));
         let resources = runtime.spawn(follow_resources(Arc::clone(&state)));
@@ -327,6 +330,14 @@ impl OfferState {
         }
         if new_resources {
             self.changes.resources();
+        }
+    }
+
+    /// Has the skills of the server listed at once, as a call failed as if the server were gone. What is kept
+    /// of it may be served for long without asking it, and its standing would say that it answers.
+    pub(super) fn doubt(&self) {
+        if let Some(server) = self.beside.as_ref().filter(|server| server.failure().is_none()) {
+            server.relist();
         }
     }
 

@@ -48,13 +48,16 @@ impl RunningCall {
             let state = of_task;
             let permit = timeout(state.limits.silence, state.permits.acquire()).await;
             let _permit = permit.map_err(|_| CallFailure::Busy)?;
-            let client = state.relay.client().await?;
+            let client = state.relay.client().await.inspect_err(|_| state.doubt())?;
             let limits = Limits::default()
                 .with_bytes(state.limits.result_bytes)
                 .with_timeout(state.limits.call_time);
             let answer = client.converse(method, params, terms, caller, limits).await;
             if let Err(error) = &answer {
                 state.relay.noticed(error).await;
+                if !matches!(error, ClientError::Rpc { .. } | ClientError::TooLarge(_)) {
+                    state.doubt();
+                }
             }
             Ok(answer?)
         });

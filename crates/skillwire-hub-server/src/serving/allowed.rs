@@ -8,7 +8,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 use skillwire_core::SkillUri;
-use skillwire_gateway::{ToolAdmission, enclosing_skills};
+use skillwire_gateway::{ToolAdmission, enclosing_skills, hands_out_skills};
 use skillwire_hub::Upstream;
 use skillwire_hub_upstreams::{FollowedUpstream, MountKind};
 use skillwire_server::{Caller, Catalog, PathPatterns};
@@ -54,6 +54,9 @@ impl AllowedOffers {
             named_by.iter().flat_map(|(skill, tools)| tools.iter().map(move |tool| (skill, tool)))
         {
             let own = tool.strip_prefix(&client_prefix).unwrap_or(tool);
+            if hands_out_skills(own) {
+                continue;
+            }
             named.entry(own.to_owned()).or_default().insert(skill.clone());
         }
         let now = AllowedNow {
@@ -79,6 +82,9 @@ impl AllowedOffers {
 }
 
 /// What is passed on to callers of one mount.
+///
+/// A tool that hands out skills is never passed on, as it would hand out what no reviewer saw, and what a
+/// policy hides from the caller. The hub has tools of its own for that.
 ///
 /// A caller uses what the operator names if its view shows skills of the upstream at all, and a tool that
 /// skills name if it shows one of these skills. A tool would otherwise tell of a skill that is hidden.
@@ -118,11 +124,14 @@ impl MountAdmission {
 impl ToolAdmission for MountAdmission {
     fn admits_tool(&self, _upstream: &ServerLabel, tool: &str) -> bool {
         let allowed = self.allowed.0.load();
-        allowed.tools.matches(tool) || allowed.named.contains_key(tool)
+        !hands_out_skills(tool) && (allowed.tools.matches(tool) || allowed.named.contains_key(tool))
     }
 
+    /// A prompt that is called like a skill returns its text in servers that offer skills as prompts.
     fn admits_prompt(&self, _upstream: &ServerLabel, prompt: &str) -> bool {
         self.allowed.0.load().tools.matches(prompt)
+            && !hands_out_skills(prompt)
+            && self.followed.upgrade().is_some_and(|followed| !followed.has_skill_named(prompt))
     }
 
     fn admits_resources(&self) -> bool {

@@ -12,7 +12,7 @@ use tokio::sync::RwLock;
 
 use super::{
     freshness::Freshness,
-    mount::{self, Mount, MountOffers},
+    mount::{self, Mount, MountOffers, MountPresence},
     options::ServingOptions,
     pinned::PinnedVersions,
     reads::ReadLog,
@@ -71,7 +71,9 @@ impl ServedChannel {
                 .clone()
                 .map(|make| -> MountOffers { Box::new(move |catalog| make(catalog)) }),
         };
-        let mount = Mount::start(builder, options.http_of(&name), classes, views, reads, offers)?;
+        let http = options.http_of(&name);
+        let shown = MountPresence::Everyone;
+        let mount = Mount::start(builder, http, classes, views, reads, offers, shown)?;
         let held = Mutex::default();
         Ok(Self { name, store, source, pinned, mount, aggregate, held, maker })
     }

@@ -7,9 +7,12 @@ use std::{
 };
 
 use parking_lot::{Mutex, RwLock};
-use skillwire_core::SkillUri;
+use skillwire_core::{RelPath, SkillUri};
+use skillwire_gateway::enclosing_skills;
 use skillwire_hub::{CallerClass, NamespaceName, SharedPolicy, SkillFacts, SkillId, Timestamp};
+use skillwire_hub_upstreams::skills_inside;
 use skillwire_server::{SkillFilter, VisibleSkills};
+use tokio::sync::Notify;
 
 /// A day, the unit of a skill's age.
 const DAY: Duration = Duration::from_hours(24);
@@ -40,6 +43,8 @@ struct Shared {
     state: RwLock<State>,
     /// The namespace of every skill here; none if the first segment of its URI is its namespace.
     namespace: Option<NamespaceName>,
+    /// Notified when a skill became known that lies in one which views may show already.
+    nested: Notify,
     /// The filter of each class, for as long as a view uses it.
     classes: Mutex<BTreeMap<CallerClass, Weak<ClassFilter>>>,
 }
@@ -52,12 +57,29 @@ struct State {
     epoch: u64,
     /// The moment that ages are counted to.
     now: Timestamp,
-    skills: HashMap<Arc<str>, (KnownSkill, u32)>,
+    skills: HashMap<Arc<str>, PlacedSkill>,
     /// A number for each kind of skill that the policy tells apart.
     kinds: HashMap<Box<str>, u32>,
 }
 
+/// A skill at its URI.
+#[derive(Debug)]
+struct PlacedSkill {
+    known: KnownSkill,
+    kind: u32,
+    /// The URIs of what may be skills among its files. A manifest lists every file, so that whoever sees a
+    /// skill can read those inside it.
+    inside: Box<[Arc<str>]>,
+}
+
 impl State {
+    /// Tells whether another known skill has this one among its files.
+    fn is_inside_another(&self, uri: &SkillUri) -> bool {
+        let around = enclosing_skills(uri.as_str());
+        let mut around = around.iter().filter_map(|around| self.skills.get(around.as_str()));
+        around.any(|around| around.inside.iter().any(|inside| **inside == *uri.as_str()))
+    }
+
     fn kind_of(&mut self, skill: &KnownSkill) -> u32 {
         let key = self.policy.key(&skill.at(self.now));
         let next = u32::try_from(self.kinds.len()).unwrap_or(u32::MAX);
@@ -81,14 +103,30 @@ impl ChannelClasses {
             kinds: HashMap::new(),
         };
         let (state, classes) = (RwLock::new(state), Mutex::default());
-        Self(Arc::new(Shared { state, namespace, classes }))
+        Self(Arc::new(Shared { state, namespace, nested: Notify::new(), classes }))
     }
 
-    /// Notes what is known about a skill, before it is put into the catalogue.
-    pub(crate) fn know(&self, uri: &SkillUri, skill: KnownSkill) {
+    /// Notes what is known about a skill and what is inside it, before it is put into the catalogue.
+    pub(crate) fn know<'a>(
+        &self,
+        uri: &SkillUri,
+        known: KnownSkill,
+        files: impl IntoIterator<Item = &'a RelPath>,
+    ) {
+        let inside = skills_inside(uri, files).map(|inside| inside.file().shared()).collect();
         let mut state = self.0.state.write();
-        let kind = state.kind_of(&skill);
-        state.skills.insert(uri.file().shared(), (skill, kind));
+        let kind = state.kind_of(&known);
+        let placed = PlacedSkill { known, kind, inside };
+        let before = state.skills.insert(uri.file().shared(), placed);
+        // The catalogue asks about the skill that it takes in, and not about one around it.
+        if before.is_none_or(|before| before.kind != kind) && state.is_inside_another(uri) {
+            self.0.nested.notify_one();
+        }
+    }
+
+    /// Waits until the catalogue has to ask the filters again, as a skill became known inside another one.
+    pub(crate) async fn nested(&self) {
+        self.0.nested.notified().await;
     }
 
     /// Forgets a skill that the catalogue no longer has.
@@ -100,7 +138,7 @@ impl ChannelClasses {
     /// Forgets a skill, if what is known about it is as the caller thinks.
     pub(crate) fn forget_if(&self, uri: &SkillUri, is_meant: impl FnOnce(&KnownSkill) -> bool) {
         let mut state = self.0.state.write();
-        if state.skills.get(uri.as_str()).is_some_and(|(known, _)| is_meant(known)) {
+        if state.skills.get(uri.as_str()).is_some_and(|placed| is_meant(&placed.known)) {
             state.skills.remove(uri.as_str());
         }
     }
@@ -112,6 +150,7 @@ impl ChannelClasses {
         state.most_classes = most_classes;
         state.epoch += 1;
         state.now = now;
+        state.kinds.clear();
         state.renumber();
     }
 
@@ -122,16 +161,7 @@ impl ChannelClasses {
             return false;
         }
         state.now = now;
-        let before: HashMap<Arc<str>, u32> =
-            state.skills.iter().map(|(uri, (_, kind))| (Arc::clone(uri), *kind)).collect();
-        let skills = std::mem::take(&mut state.skills);
-        let mut changed = false;
-        for (uri, (skill, _)) in skills {
-            let kind = state.kind_of(&skill);
-            changed |= before.get(&uri) != Some(&kind);
-            state.skills.insert(uri, (skill, kind));
-        }
-        changed
+        state.renumber()
     }
 
     /// Returns the skills that a class sees, or `None` if there are too many classes.
@@ -156,14 +186,17 @@ impl ChannelClasses {
 }
 
 impl State {
-    /// Numbers the kinds of skills again, by the policy of now.
-    fn renumber(&mut self) {
-        self.kinds.clear();
+    /// Numbers the kinds of skills again, by the policy and the time of now; tells whether any is another
+    /// one.
+    fn renumber(&mut self) -> bool {
         let skills = std::mem::take(&mut self.skills);
-        for (uri, (skill, _)) in skills {
-            let kind = self.kind_of(&skill);
-            self.skills.insert(uri, (skill, kind));
+        let mut changed = false;
+        for (uri, mut placed) in skills {
+            let kind = self.kind_of(&placed.known);
+            changed |= std::mem::replace(&mut placed.kind, kind) != kind;
+            self.skills.insert(uri, placed);
         }
+        changed
     }
 }
 
@@ -177,8 +210,15 @@ struct ClassFilter {
 }
 
 impl SkillFilter for ClassFilter {
+    /// A skill with a skill inside that the class must not see is not shown either, as its files are among
+    /// those of the outer one.
     fn shows(&self, uri: &SkillUri) -> bool {
         let state = self.shared.state.read();
+        let shows_inside = |placed: &PlacedSkill| {
+            let mut inside =
+                placed.inside.iter().filter_map(|uri| Some((uri, state.skills.get(uri)?)));
+            inside.all(|(uri, inside)| self.allows(&state, uri, inside))
+        };
         let of_uri = || {
             let segments = uri.root().segments();
             segments.first().and_then(|first| NamespaceName::parse(first).ok())
@@ -188,19 +228,26 @@ impl SkillFilter for ClassFilter {
         if !self.class.covers(&namespace) {
             return false;
         }
-        let Some((skill, kind)) = state.skills.get(uri.as_str()) else {
+        match state.skills.get(uri.as_str()) {
+            Some(placed) => self.allows(&state, uri.as_str(), placed) && shows_inside(placed),
             // A version that was not looked up yet: once it is known, it is decided about.
-            return state.policy.could_show(&self.class, &namespace);
-        };
+            None => state.policy.could_show(&self.class, &namespace),
+        }
+    }
+}
+
+impl ClassFilter {
+    /// What the policy decides about a skill by itself.
+    fn allows(&self, state: &State, uri: &str, placed: &PlacedSkill) -> bool {
         {
             let decided = self.decided.read();
             if decided.0 == state.epoch
-                && let Some(known) = decided.1.get(kind)
+                && let Some(known) = decided.1.get(&placed.kind)
             {
                 return *known;
             }
         }
-        let decision = state.policy.decide(&self.class, &skill.at(state.now));
+        let decision = state.policy.decide(&self.class, &placed.known.at(state.now));
         if !decision.problems.is_empty() {
             tracing::warn!(problems = ?decision.problems, %uri, "a rule cannot be evaluated");
         }
@@ -208,7 +255,7 @@ impl SkillFilter for ClassFilter {
         if decided.0 != state.epoch {
             *decided = (state.epoch, HashMap::new());
         }
-        decided.1.insert(*kind, decision.allowed);
+        decided.1.insert(placed.kind, decision.allowed);
         decision.allowed
     }
 }

@@ -10,16 +10,13 @@ use parking_lot::Mutex;
 use skillwire_core::{ContentId, Finding, SkillName, SkillUri};
 use skillwire_hub::{NamespaceName, SkillFacts, SkillId, Timestamp};
 use skillwire_hub_store::HubStore;
-use skillwire_hub_upstreams::names_script;
+use skillwire_hub_upstreams::{UNREVIEWED, names_script};
 use skillwire_source::{
-    ChangeCallback, GroupKey, ScanRequest, Skill, SkillContent, SkillSource, SourceChange,
-    SourceUnavailable,
+    ChangeCallback, FileRecord, GroupKey, ScanRequest, Skill, SkillContent, SkillSource,
+    SourceChange, SourceUnavailable,
 };
 
 use super::classes::{ChannelClasses, KnownSkill};
-
-/// The state of a skill that no reviewer has seen, as policies know it.
-pub(crate) const UNREVIEWED: &str = "unreviewed";
 
 /// The sources of several upstreams as one; they come and go while the mount is served. Clones share
 /// everything.
@@ -114,13 +111,14 @@ impl LiveSources {
         let mut facts = SkillFacts::new(SkillId::new(label.clone(), name));
         UNREVIEWED.clone_into(&mut facts.state);
         facts.origin = label.to_string();
-        match &skill.content {
-            SkillContent::Generated(_) => facts.dynamic = true,
-            SkillContent::Files(tree) => {
-                facts.has_scripts = tree.files.iter().any(|file| names_script(&file.path));
-            }
-        }
-        self.classes.know(&skill.uri, KnownSkill { facts, since });
+        let files: &[FileRecord] = match &skill.content {
+            SkillContent::Generated(_) => &[],
+            SkillContent::Files(tree) => &tree.files,
+        };
+        facts.dynamic = matches!(skill.content, SkillContent::Generated(_));
+        facts.has_scripts = files.iter().any(|file| names_script(&file.path));
+        let paths = files.iter().map(|file| &file.path);
+        self.classes.know(&skill.uri, KnownSkill { facts, since }, paths);
         true
     }
 }

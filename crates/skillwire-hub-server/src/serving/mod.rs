@@ -21,7 +21,6 @@ mod verifier;
 mod views;
 
 pub(crate) use self::{
-    live_sources::UNREVIEWED,
     reads::ReadLog,
     replica::Replica,
     skill::StoredEntry,

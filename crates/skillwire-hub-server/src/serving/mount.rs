@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use skillwire_core::SkillUri;
 use skillwire_hub::{NamespaceName, Timestamp};
 use skillwire_server::{
-    BuildError, Catalog, PathPatterns, ReadObserver, ScanRequest, Skills, SkillsBuilder,
+    BuildError, Caller, Catalog, PathPatterns, ReadObserver, ScanRequest, Skills, SkillsBuilder,
     VisibleSkills,
-    http::{HttpOptions, HttpService, Tokens},
+    http::{EndpointPresence, HttpOptions, HttpService, Tokens},
     offer::{DuplicateTool, Offers},
 };
 use tokio::task::JoinHandle;
@@ -21,6 +22,38 @@ use super::{
 
 /// Makes the tools of one mount from its catalogue.
 pub(crate) type MountOffers = Box<dyn FnOnce(&Arc<Catalog>) -> Result<Offers, DuplicateTool>>;
+
+/// For whom a mount is there.
+pub(crate) enum MountPresence {
+    Everyone,
+    /// Callers who would see this skill, or see another one.
+    WhoSees(SkillUri),
+    /// It answers as if it were hidden, for addresses that do not exist.
+    Nobody,
+}
+
+/// Shows a mount to callers who see skills there.
+#[derive(Debug)]
+struct SeesSkills {
+    catalog: Arc<Catalog>,
+    skill: SkillUri,
+}
+
+impl EndpointPresence for SeesSkills {
+    fn is_there(&self, caller: &Caller) -> bool {
+        self.catalog.would_show(caller.view, &self.skill)
+            || self.catalog.now(caller.view).is_some_and(|shown| shown.listed_count() > 0)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct NobodyIsShown;
+
+impl EndpointPresence for NobodyIsShown {
+    fn is_there(&self, _: &Caller) -> bool {
+        false
+    }
+}
 
 /// An address that clients reach.
 pub(crate) struct Mount {
@@ -58,8 +91,10 @@ impl Mount {
         views: &CallerViews,
         reads: &Arc<ReadLog>,
         offers: Option<MountOffers>,
+        shown: MountPresence,
     ) -> Result<Self, BuildError> {
-        let verifier = Arc::new(ChannelVerifier::new(classes.clone(), views));
+        let verifier = ChannelVerifier::new(classes.clone(), views);
+        let verifier = Arc::new(verifier.remembering(!matches!(shown, MountPresence::Nobody)));
         let public = seen(&classes, &views.public);
         let mut builder = builder
             .tokens(tokens(&classes, views))
@@ -72,11 +107,26 @@ impl Mount {
             builder = builder.offers_from(make);
         }
         let skills = builder.prepare()?;
-        let http = skills.http_service(http);
+        let http = skills.http_service(match shown {
+            MountPresence::Everyone => http,
+            MountPresence::WhoSees(skill) => {
+                let catalog = Arc::clone(skills.engine().catalog());
+                http.presence(Arc::new(SeesSkills { catalog, skill }))
+            }
+            MountPresence::Nobody => http.presence(Arc::new(NobodyIsShown)),
+        });
         let follower = Arc::clone(skills.follower());
         // The replica refreshes by itself; this task notices what sources learn of.
+        let (nesting, catalog) = (classes.clone(), Arc::clone(skills.engine().catalog()));
         let following = tokio::spawn(async move {
-            follower.follow(async || std::future::pending().await).await;
+            let follow = follower.follow(async || std::future::pending().await);
+            let ask_again = async {
+                loop {
+                    nesting.nested().await;
+                    catalog.refilter();
+                }
+            };
+            futures_util::future::join(follow, ask_again).await;
         });
         Ok(Self { skills, http, public: Mutex::new(public), classes, verifier, following })
     }

@@ -10,9 +10,7 @@ use serde_json::{Map, Value, json};
 use skillwire_attest::DECISION_META;
 use skillwire_core::{SkillName, SkillUri};
 use skillwire_gateway::{GatewayId, passed_on_entry};
-use skillwire_hub::{
-    Decision, NamespaceName, SkillFacts, SkillId, Timestamp, UpstreamMode, UpstreamSkill,
-};
+use skillwire_hub::{Decision, NamespaceName, SkillFacts, SkillId, UpstreamMode};
 use skillwire_hub_store::{HubStore, OfferRecord};
 use skillwire_hub_upstreams::{MountKind, PROVENANCE_META, names_script};
 use skillwire_source::{FileTree, Skill, SkillContent};
@@ -32,41 +30,6 @@ pub(crate) struct OfferMaker {
     pub(crate) gateway: GatewayId,
     /// The name of the hub.
     pub(crate) hub: String,
-}
-
-/// What is served of some skills of an upstream, and until when that holds.
-pub(crate) struct ServedOffers {
-    pub(crate) skills: BTreeMap<SkillUri, OfferRecord>,
-    /// When the first approval ends.
-    pub(crate) next_end: Option<Timestamp>,
-}
-
-/// Chooses what of the kept contents is served.
-pub(crate) fn choose(offers: Vec<OfferRecord>, mode: UpstreamMode, now: Timestamp) -> ServedOffers {
-    let mut known: BTreeMap<SkillUri, UpstreamSkill> = BTreeMap::new();
-    let mut records = BTreeMap::new();
-    let mut next_end = None;
-    for offer in offers.into_iter().filter(|offer| !offer.revoked) {
-        let uri = offer.skill.uri.clone();
-        let skill =
-            known.entry(uri.clone()).or_insert_with(|| UpstreamSkill::new(offer.skill.clone()));
-        skill.kept.insert(offer.content);
-        if offer.offered {
-            skill.offered = Some(offer.content);
-        }
-        if let Some(decision) = &offer.decision {
-            let end = decision.until.filter(|until| *until > now);
-            next_end = [next_end, end].into_iter().flatten().min();
-            skill.decisions.insert(offer.content, decision.clone());
-        }
-        records.insert((uri, offer.content), offer);
-    }
-    let skills = known.into_iter().filter_map(|(uri, skill)| {
-        let content = skill.served(mode, now)?;
-        let record = records.remove(&(uri.clone(), content))?;
-        Some((uri, record))
-    });
-    ServedOffers { skills: skills.collect(), next_end }
 }
 
 impl OfferMaker {
@@ -97,7 +60,8 @@ impl OfferMaker {
             empty_directories: Box::default(),
             store: Arc::new(store),
         };
-        classes.know(&uri, known_offer(label, offer, decision)?);
+        let paths = offer.files.iter().map(|file| &file.path);
+        classes.know(&uri, known_offer(label, offer, decision)?, paths);
         let content = SkillContent::Files(tree);
         let skill = Skill { uri, entry: entry.into(), content, listed: true, provenance: None };
         // The signed decision is as large as some files are, and stands in the entry.

@@ -330,6 +330,7 @@ impl Replica {
     fn each_mount(&self, mut action: impl FnMut(&Mount)) {
         self.channels().values().for_each(|channel| action(channel.mount()));
         self.upstreams.all().iter().for_each(|upstream| action(upstream.mount()));
+        self.upstreams.nowhere().into_iter().for_each(action);
     }
 
     /// Looks at the configuration again: issuers, groups, roles, blocked subjects and the policy. What it

@@ -127,7 +127,8 @@ impl SkillMaker {
                 return None;
             }
         };
-        self.classes.know(&skill.uri, known_skill(served));
+        // The skills of a namespace lie beside each other, never inside one.
+        self.classes.know(&skill.uri, known_skill(served), []);
         let mut meta = self.meta(served);
         let skill = skill.with_meta(&meta);
         // The signed decision is as large as some files are, and stands in the entry.

@@ -7,12 +7,12 @@ use std::{
 
 use arc_swap::ArcSwap;
 use futures_util::{FutureExt as _, future::BoxFuture};
-use skillwire_core::SkillUri;
+use skillwire_core::{SkillName, SkillUri};
 use skillwire_gateway::{
     CallAudit, NamePrefix, ToolAdmission, UpstreamOffer, UpstreamOfferOptions,
 };
-use skillwire_hub::NamespaceName;
-use skillwire_hub_upstreams::{FollowedUpstream, MountKind};
+use skillwire_hub::{NamespaceName, SkillFacts, SkillId, Timestamp, Upstream};
+use skillwire_hub_upstreams::{FollowedUpstream, MountKind, UNREVIEWED};
 use skillwire_server::{
     Caller, Catalog,
     offer::{
@@ -23,13 +23,31 @@ use skillwire_server::{
 
 use super::{
     allowed::{AllowedOffers, MountAdmission},
+    classes::KnownSkill,
     mount::MountOffers,
     options::MakeOffers,
 };
 
-/// A skill by which it is asked who sees skills of an upstream. Were there one, a policy would decide about
-/// that skill, and tools are shown to fewer callers.
+/// A skill by which it is asked who sees skills of an upstream, and which does not exist.
 const ANY_SKILL: &str = "any-skill-of-this-upstream";
+
+/// The URI of a skill by which it is asked who sees skills of an upstream.
+pub(crate) fn any_skill_of(label: &NamespaceName) -> Option<SkillUri> {
+    SkillUri::parse(&format!("skill://{label}/{ANY_SKILL}/SKILL.md")).ok()
+}
+
+/// What a policy is asked about that skill: nothing speaks against it but what holds for every skill of the
+/// upstream.
+pub(crate) fn any_skill(upstream: &Upstream) -> Option<KnownSkill> {
+    let name = SkillName::parse(ANY_SKILL).ok()?;
+    let mut facts = SkillFacts::new(SkillId::new(upstream.label.clone(), name));
+    facts.origin = upstream.label.to_string();
+    facts.worst_finding = "none".to_owned();
+    if !upstream.mode.is_reviewed() {
+        UNREVIEWED.clone_into(&mut facts.state);
+    }
+    Some(KnownSkill { facts, since: Timestamp::from_millis(0) })
+}
 
 /// The tools, prompts and resources of upstreams that one mount passes on. Upstreams come and go while it is
 /// served.
@@ -103,7 +121,7 @@ impl MountTools {
             MountKind::Own => NamePrefix::none(),
             MountKind::Aggregate => NamePrefix::of(&terms.followed.label()?),
         };
-        let any_skill = SkillUri::parse(&format!("skill://{label}/{ANY_SKILL}/SKILL.md")).ok()?;
+        let any_skill = any_skill_of(label)?;
         let admission = Arc::new(MountAdmission {
             allowed: Arc::clone(terms.allowed),
             followed: Arc::downgrade(terms.followed),

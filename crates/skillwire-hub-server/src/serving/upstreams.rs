@@ -2,17 +2,20 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use skillwire_core::SkillUri;
-use skillwire_gateway::CallAudit;
+use skillwire_gateway::{CallAudit, enclosing_skills};
 use skillwire_hub::{NamespaceName, Timestamp, Upstream};
 use skillwire_hub_store::{HubStore, OfferRecord, StoreError};
-use skillwire_hub_upstreams::{FollowedUpstream, MountKind, UpstreamOptions};
-use skillwire_server::{Skills, http::ENDPOINT};
+use skillwire_hub_upstreams::{FollowedUpstream, MountKind, UpstreamOptions, served_offers};
+use skillwire_server::{
+    BuildError, Skills,
+    http::{ENDPOINT, HttpOptions, HttpService},
+};
 use skillwire_source::{BoxFuture, CachePolicy, HeldSkills, LookupOutcome, SkillLookup};
 use tokio::runtime::Handle;
 
@@ -22,12 +25,12 @@ use super::{
     classes::ChannelClasses,
     health::UpstreamGauges,
     live_sources::{LiveSources, Since},
-    mount::{self, Mount},
-    offers::{OfferMaker, choose},
+    mount::{self, Mount, MountPresence, NobodyIsShown},
+    offers::OfferMaker,
     options::ServingOptions,
     reads::ReadLog,
     replica::StartError,
-    tools::{MountTools, ToolTerms},
+    tools::{MountTools, ToolTerms, any_skill, any_skill_of},
     views::CallerViews,
 };
 use crate::upstream_status::{UpstreamHealth, UpstreamStatus, UpstreamStatuses};
@@ -88,6 +91,8 @@ pub(crate) struct ServedUpstreams {
     /// The runtime on which upstreams are followed. A change may be applied on one that answers clients.
     runtime: Handle,
     health: UpstreamGauges,
+    /// Answers for the addresses of upstreams that do not exist, as for one that is hidden from everyone.
+    nowhere: OnceLock<Mount>,
 }
 
 impl ServedUpstreams {
@@ -100,7 +105,44 @@ impl ServedUpstreams {
         });
         let runtime = Handle::current();
         let health = UpstreamGauges::new(&options.metrics);
-        Self { store, options, reads, table: Arc::default(), maker, runtime, health }
+        let (table, nowhere) = (Arc::default(), OnceLock::new());
+        Self { store, options, reads, table, maker, runtime, health, nowhere }
+    }
+
+    /// The service at the address of an upstream. One that does not exist answers as one that is hidden from
+    /// the caller, so that labels cannot be guessed.
+    pub(crate) fn http(&self, label: &str) -> Option<HttpService> {
+        if let Some(served) = self.get(label) {
+            return Some(served.mount.http().clone());
+        }
+        let label = NamespaceName::parse(label).ok()?;
+        let http = self.http_at(&path_of(&label)).presence(Arc::new(NobodyIsShown));
+        Some(self.nowhere.get()?.skills().http_service(http))
+    }
+
+    /// The mount that is none, whose callers change as those of others do.
+    pub(crate) fn nowhere(&self) -> Option<&Mount> {
+        self.nowhere.get()
+    }
+
+    fn http_at(&self, path: &str) -> HttpOptions {
+        self.options.http.clone().protected(self.options.protected(path))
+    }
+
+    fn start_nowhere(&self, views: &CallerViews) -> Result<(), BuildError> {
+        if self.nowhere.get().is_some() {
+            return Ok(());
+        }
+        let _entered = self.runtime.enter();
+        let path = format!("{ENDPOINT}/u/");
+        let classes = mount::classes(views, self.store.now(), None);
+        let metrics = self.options.metrics.mount(&path);
+        let builder = Skills::builder().config(self.options.config.clone()).metrics(metrics);
+        let (http, shown) = (self.http_at(&path), MountPresence::Nobody);
+        let mount = Mount::start(builder, http, classes, views, &self.reads, None, shown)?;
+        // Only one task follows the database.
+        let _ = self.nowhere.set(mount);
+        Ok(())
     }
 
     /// The upstream with this label.
@@ -140,6 +182,7 @@ impl ServedUpstreams {
         let (Some(options), Some(shown)) = (&self.options.upstreams, latest.aggregate()) else {
             return Ok(());
         };
+        self.start_nowhere(views)?;
         let records = self.store.all_upstreams().await?;
         let labels: BTreeSet<NamespaceName> =
             records.iter().map(|record| record.upstream.label.clone()).collect();
@@ -188,6 +231,13 @@ impl ServedUpstreams {
             shown.live.add(&served.label, aggregate, since(MountKind::Aggregate));
             *served.followed.lock() = Some(Arc::new(followed));
         }
+        // Policies decide who sees skills of the upstream at all, and so its tools and its address.
+        for classes in [served.mount.classes(), &shown.classes] {
+            if let (Some(uri), Some(known)) = (any_skill_of(&upstream.label), any_skill(&upstream))
+            {
+                classes.know(&uri, known, []);
+            }
+        }
         *served.upstream.lock() = upstream;
         Ok(())
     }
@@ -202,17 +252,18 @@ impl ServedUpstreams {
         let classes = mount::classes(views, self.store.now(), Some(label.clone()));
         let (live, stored) =
             (LiveSources::new(classes.clone(), self.store.clone()), HeldSkills::default());
-        let path = format!("{ENDPOINT}/u/{label}");
+        let path = path_of(&label);
         let builder = Skills::builder()
             .config(self.options.config.clone())
             .metrics(self.options.metrics.mount(&path))
             .source(live.clone())
             .source(stored.clone())
             .lookup(self.lookup(MountKind::Own, Some(label.clone())));
-        let http = self.options.http.clone().protected(self.options.protected(&path));
+        let http = self.http_at(&path);
         let tools = MountTools::new(MountKind::Own);
         let offers = tools.offers(self.options.offers.clone());
-        let mount = Mount::start(builder, http, classes, views, &self.reads, Some(offers))?;
+        let shown = any_skill_of(&label).map_or(MountPresence::Everyone, MountPresence::WhoSees);
+        let mount = Mount::start(builder, http, classes, views, &self.reads, Some(offers), shown)?;
         let served = Arc::new(ServedUpstream {
             label: label.clone(),
             mount,
@@ -275,9 +326,13 @@ impl ServedUpstreams {
     ) -> Result<(), StoreError> {
         let Some(maker) = &self.maker else { return Ok(()) };
         let mode = served.upstream.lock().mode;
+        // What is decided about a skill decides about those around it, too.
+        let uris = uris.map(|uris| {
+            uris.iter().flat_map(|uri| enclosing_skills(uri.as_str())).collect::<BTreeSet<_>>()
+        });
         let mut offers = Vec::new();
         if mode.is_reviewed() {
-            match uris {
+            match &uris {
                 None => offers = self.store.offers_of(&served.label, None).await?,
                 Some(uris) => {
                     for uri in uris {
@@ -286,8 +341,8 @@ impl ServedUpstreams {
                 }
             }
         }
-        let chosen = choose(offers, mode, self.store.now());
-        let looked_at = uris.cloned().unwrap_or_else(|| served.held.lock().clone());
+        let chosen = served_offers(&self.store, offers, mode).await?;
+        let looked_at = uris.clone().unwrap_or_else(|| served.held.lock().clone());
         for (mount, source, classes) in [
             (MountKind::Own, &served.stored, served.mount.classes()),
             (MountKind::Aggregate, &shown.stored, &shown.classes),
@@ -385,6 +440,11 @@ impl UpstreamStatuses for ServedUpstreams {
             unfetched_skills: standing.unfetched_skills,
         })
     }
+}
+
+/// The address of an upstream.
+fn path_of(label: &NamespaceName) -> String {
+    format!("{ENDPOINT}/u/{label}")
 }
 
 /// The key of a skill among those that are served from the store.

@@ -1,6 +1,6 @@
 //! Tokens of issuers, checked for the clients of one channel.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::SystemTime};
 
 use arc_swap::ArcSwap;
 use skillwire_hub::Namespace;
@@ -22,12 +22,20 @@ pub(crate) struct ChannelVerifier {
     access: AccessHandle,
     classes: ChannelClasses,
     namespaces: ArcSwap<Box<[Namespace]>>,
+    /// Whether what was checked once may be remembered.
+    remembers: bool,
 }
 
 impl ChannelVerifier {
     pub(crate) fn new(classes: ChannelClasses, views: &CallerViews) -> Self {
         let namespaces = ArcSwap::from_pointee(Box::from(&*views.namespaces));
-        Self { access: views.access.clone(), classes, namespaces }
+        Self { access: views.access.clone(), classes, namespaces, remembers: true }
+    }
+
+    /// Sets whether a checked token may be remembered. Where several addresses share a mount, a token for one
+    /// of them would count for the others.
+    pub(crate) fn remembering(self, remembers: bool) -> Self {
+        Self { remembers, ..self }
     }
 
     pub(crate) fn update(&self, views: &CallerViews) {
@@ -44,7 +52,8 @@ impl VerifyToken for ChannelVerifier {
                 let text = "The hub has too many classes of callers; its operator can allow more.";
                 TokenRefusal::Unavailable(text.to_owned())
             })?;
-            Ok(VerifiedCaller::new(caller.subject.as_str(), visible, expires))
+            let until = if self.remembers { expires } else { SystemTime::UNIX_EPOCH };
+            Ok(VerifiedCaller::new(caller.subject.as_str(), visible, until))
         })
     }
 }

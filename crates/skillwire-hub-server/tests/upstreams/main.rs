@@ -5,6 +5,7 @@ mod dialects;
 mod local;
 mod modes;
 mod mounts;
+mod nested;
 mod resources;
 mod support;
 mod tools;

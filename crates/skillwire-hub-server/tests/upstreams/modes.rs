@@ -9,7 +9,7 @@ use serde_json::Value;
 use skillwire_attest::SIGNATURE_FILE;
 use skillwire_hub::{Caller, Role, UpstreamMode, UpstreamSource};
 use skillwire_hub_server::HubAccess;
-use skillwire_testkit::{Fault, HostileServer, ScriptedReply, skill_md};
+use skillwire_testkit::{Fault, HostileServer, ReplyGate, ScriptedReply, skill_md};
 
 use crate::support::{Hub, signature};
 
@@ -134,9 +134,15 @@ async fn an_added_file_and_changed_frontmatter_are_served_at_once_unreviewed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn approved_content_is_served_while_the_server_hangs() {
+async fn approved_content_is_served_while_the_server_hangs_or_drips() {
+    for reply in SLOW {
+        approved_content_is_served_while_the_server_is_slow(reply).await;
+    }
+}
+
+async fn approved_content_is_served_while_the_server_is_slow(reply: fn() -> ScriptedReply) {
     let (slow, hub) = (Arc::new(AtomicBool::new(false)), Hub::start().await);
-    let server = switched(&slow, || ScriptedReply::Never);
+    let server = switched(&slow, reply);
     let listening = server.http().await;
     hub.add("docs", UpstreamSource::mcp(listening.url()), UpstreamMode::Admit).await;
     hub.approve(1).await;
@@ -147,6 +153,12 @@ async fn approved_content_is_served_while_the_server_hangs() {
     assert_eq!(hub.read(OWN, FILE).await.as_deref(), Ok("one"));
     assert_eq!(hub.uris("/mcp").await, [PREFIXED]);
 }
+
+/// How a slow server answers: never, or with the beginning of an answer that never ends.
+const SLOW: [fn() -> ScriptedReply; 2] = [
+    || ScriptedReply::Never,
+    || ScriptedReply::Dripped(b"{\"jsonrpc\":".to_vec(), ReplyGate::default(), Vec::new()),
+];
 
 /// A server that answers otherwise about skills while the flag is set.
 fn switched(flag: &Arc<AtomicBool>, reply: fn() -> ScriptedReply) -> HostileServer {
@@ -289,9 +301,15 @@ async fn a_policy_is_tried_on_skills_that_nobody_reviewed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_server_delays_neither_pinned_skills_nor_others_gw_23() {
+    for reply in SLOW {
+        a_slow_server_delays_nothing(reply).await;
+    }
+}
+
+async fn a_slow_server_delays_nothing(reply: fn() -> ScriptedReply) {
     let slow = Arc::new(AtomicBool::new(false));
     let hub = Hub::start().await;
-    let hanging = switched(&slow, || ScriptedReply::Never);
+    let hanging = switched(&slow, reply);
     let other = HostileServer::new().skill("other", [("notes.md", "other")]);
     let (one, two) = (hanging.http().await, other.http().await);
     hub.add("docs", UpstreamSource::mcp(one.url()), UpstreamMode::Pin).await;

@@ -1,8 +1,15 @@
 //! Both addresses of an upstream: what they show, to whom, and what they keep apart.
 
+use std::sync::Arc;
+
 use serde_json::json;
-use skillwire_hub::{UpstreamMode, UpstreamSource};
-use skillwire_testkit::HostileServer;
+use skillwire_hub::{
+    AccessPolicy, CallerClass, PolicyDecision, Role, SkillFacts, Subject, UpstreamMode,
+    UpstreamSource,
+};
+use skillwire_hub_server::{HubAccess, compare, explain, named_caller};
+use skillwire_hub_store::NewToken;
+use skillwire_testkit::{HostileServer, modern_headers, modern_request};
 
 use crate::support::{Hub, label};
 
@@ -89,7 +96,7 @@ async fn modes_change_while_the_hub_runs() {
     hub.store.remove_upstream(&hub.admin, &label("docs"), true).await.unwrap();
     hub.lists("/mcp", &[]).await;
     let start = std::time::Instant::now();
-    while hub.ask(own, "skills/list", json!({})).await.is_some() {
+    while hub.ask(own, "skills/list", json!({})).await.unwrap().0.get("result").is_some() {
         assert!(start.elapsed().as_secs() < 20, "the address of a removed upstream stays");
     }
 }
@@ -189,4 +196,107 @@ async fn metrics_tell_how_each_upstream_is_doing() {
     hub.add("docs", UpstreamSource::mcp(address), UpstreamMode::Passthrough).await;
     hub.measures(&state("failing", 1)).await;
     hub.measures(&state("answering", 0)).await;
+}
+
+/// Shows nobody anything; administrators are not asked about.
+#[derive(Debug)]
+struct NothingForAnyone;
+
+impl AccessPolicy for NothingForAnyone {
+    fn names(&self, _: &Subject) -> bool {
+        false
+    }
+
+    fn depends_on_age(&self) -> bool {
+        false
+    }
+
+    fn key(&self, _: &SkillFacts) -> Box<str> {
+        "".into()
+    }
+
+    fn decide(&self, _: &CallerClass, _: &SkillFacts) -> PolicyDecision {
+        PolicyDecision { allowed: false, rules: vec!["nothing".to_owned()], problems: Vec::new() }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_that_is_tried_takes_nothing_from_administrators() {
+    let hub = Hub::start().await;
+    let server = HostileServer::new().skill("a", [("x.md", "one")]);
+    let listening = server.http().await;
+    hub.add("docs", UpstreamSource::mcp(listening.url()), UpstreamMode::Pin).await;
+    hub.approve(1).await;
+    hub.lets_read("docs", "ana").await;
+    let of_root = NewToken::new("root", "root".parse().unwrap()).with_administrator();
+    hub.store.create_token(&hub.admin, of_root).await.unwrap();
+    hub.token("ana").await;
+    let mut before = HubAccess::default();
+    before.administrators = ["group:platform".parse().unwrap()].into();
+    let roles = before.configured.roles.entry(label("docs")).or_default();
+    roles.insert(Role::Reader, ["group:platform".parse().unwrap()].into());
+    let mut after = before.clone();
+    after.policy = Arc::new(NothingForAnyone);
+    let compared = compare(&hub.store, &before, &after).await.unwrap();
+    let losing: Vec<&str> = compared.changes.iter().map(|change| &*change.caller).collect();
+    assert_eq!(losing, ["*", "ana"]);
+    for name in ["root", "group:platform"] {
+        let caller = named_caller(&name.parse().unwrap(), &after);
+        let skill = "docs/a".parse().unwrap();
+        let said = explain(&hub.store, &after, &caller, &skill).await.unwrap().unwrap();
+        assert!(said.decision.allowed, "{name}");
+        assert_eq!(said.decision.rules, ["administrator"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_address_of_a_hidden_upstream_answers_like_one_that_does_not_exist_gw_16_g_08() {
+    let hub = Hub::start().await;
+    let server = HostileServer::new().skill("a", [("x.md", "one")]);
+    let listening = server.http().await;
+    let source = UpstreamSource::mcp(listening.url());
+    hub.add_with_tools("docs", source, UpstreamMode::Passthrough, &["*"]).await;
+    hub.lets_read("docs", "ana").await;
+    let (ana, bea) = (hub.token("ana").await, hub.token("bea").await);
+    let answer = async |label: &str, token: Option<&str>, method: &str, path: &str| {
+        let bearer = token.map(|token| format!("Bearer {token}"));
+        let body = modern_request(1, "skills/list", json!({})).to_string();
+        let mut headers = modern_headers("skills/list");
+        headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
+        let mut connection = hub.connect().await;
+        connection.send(method, &path.replace("LABEL", label), &headers, body.as_bytes()).await;
+        let reply = connection.reply().await;
+        let challenge = reply.header("www-authenticate").unwrap_or_default().to_owned();
+        let text = String::from_utf8(reply.body.clone()).unwrap();
+        (reply.status, challenge.replace(label, "LABEL"), text.replace(label, "LABEL"))
+    };
+    let (own, document) = ("/mcp/u/LABEL", "/.well-known/oauth-protected-resource/mcp/u/LABEL");
+    // The upstream is there once its only reader sees its skill.
+    let start = std::time::Instant::now();
+    while !answer("docs", Some(&ana), "POST", own).await.2.contains("skill://a/SKILL.md") {
+        assert!(start.elapsed().as_secs() < 20, "the reader never sees the skill");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    for public in [false, true] {
+        if public {
+            // Callers without a token are now admitted, where they may see anything.
+            let source = UpstreamSource::mcp(listening.url());
+            hub.add("open", source, UpstreamMode::Passthrough).await;
+            hub.lists("/mcp/u/open", &["skill://a/SKILL.md"]).await;
+        }
+        for (token, status) in [
+            (None, if public { 404 } else { 401 }),
+            (Some("sw_not-a-token-of-this-hub"), 401),
+            (Some(&*bea), 404),
+        ] {
+            for (method, path) in [("POST", own), ("GET", own), ("GET", document)] {
+                let hidden = answer("docs", token, method, path).await;
+                let unknown = answer("nosuch", token, method, path).await;
+                assert_eq!(hidden, unknown, "{method} {path} {token:?}");
+                if path == own {
+                    assert_eq!(hidden.0, status, "{method} {token:?}");
+                }
+            }
+        }
+    }
 }

@@ -112,14 +112,19 @@ impl Hub {
         Self::with_access(access).await
     }
 
-    #[expect(clippy::disallowed_methods, reason = "a test runs the `git` of its machine")]
     async fn with_access(access: HubAccess) -> Self {
+        Self::listing_every(Duration::from_millis(50), access).await
+    }
+
+    /// Starts a hub that lists its upstreams after a pause.
+    #[expect(clippy::disallowed_methods, reason = "a test runs the `git` of its machine")]
+    pub(crate) async fn listing_every(pause: Duration, access: HubAccess) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = DatabaseLocation::Sqlite(folder.path().join("hub.db"));
         let blobs = BlobLocation::Folder(folder.path().join("blobs"));
         let store = HubStore::open(StoreOptions::new(database, blobs)).await.unwrap();
         let follow = FollowOptions::default()
-            .pauses(Duration::from_millis(50), Duration::from_millis(50))
+            .pauses(pause, pause)
             .retries(Duration::from_millis(50), Duration::from_millis(200));
         let address = Arc::new(|_: &_, source: &UpstreamSource| match source {
             UpstreamSource::Mcp { url, .. } => {

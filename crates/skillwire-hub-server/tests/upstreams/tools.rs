@@ -1,12 +1,19 @@
 //! Tools and prompts of upstreams on both mounts: which are there, for whom, and what is recorded.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 use skillwire_hub::{
     AccessPolicy, CallerClass, PolicyDecision, Role, SkillFacts, Subject, ToolPatterns,
     UpstreamMode, UpstreamSource,
 };
+use skillwire_hub_server::HubAccess;
 use skillwire_hub_store::UpstreamChange;
 use skillwire_testkit::{
     Fault, HostileServer, HttpConnection, ReplyGate, RpcReply, ScriptedReply, modern_headers,
@@ -17,6 +24,8 @@ use crate::support::{Hub, label};
 
 const OWN: &str = "/mcp/u/docs";
 const NOT_FOUND: i64 = -32602;
+/// The answer at the address of an upstream that the caller must not know of.
+const NO_ENDPOINT: i64 = -32600;
 /// Where a modern client says what it can do.
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
@@ -120,7 +129,13 @@ async fn allowed_tools_are_called_through_both_mounts_and_each_call_is_recorded(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_without_a_role_sees_and_calls_no_tool_gw_16() {
-    let (hub, server) = (Hub::start().await, server());
+    for hub in [Hub::start().await, Hub::with_policy(OpsForAnaAlone).await] {
+        a_caller_without_a_role_sees_and_calls_no_tool(&hub).await;
+    }
+}
+
+async fn a_caller_without_a_role_sees_and_calls_no_tool(hub: &Hub) {
+    let server = server();
     let listening = server.http().await;
     let source = UpstreamSource::mcp(listening.url());
     hub.add_with_tools("docs", source, UpstreamMode::Passthrough, &["*"]).await;
@@ -135,14 +150,13 @@ async fn a_caller_without_a_role_sees_and_calls_no_tool_gw_16() {
         &all.map(|name| format!("docs__{name}")).each_ref().map(String::as_str),
     )
     .await;
-    for (mount, name) in [(OWN, "read_pdf"), ("/mcp", "docs__read_pdf")] {
-        assert!(hub.tools(Some(&of_bea), mount).await.is_empty());
-        assert_eq!(hub.call(Some(&of_bea), mount, name).await.code(), NOT_FOUND);
-    }
+    assert!(hub.tools(Some(&of_bea), "/mcp").await.is_empty());
+    assert_eq!(hub.call(Some(&of_bea), "/mcp", "docs__read_pdf").await.code(), NOT_FOUND);
+    assert_eq!(hub.call(Some(&of_bea), OWN, "read_pdf").await.code(), NO_ENDPOINT);
     // A role that is taken away counts at once, also on a connection that is open.
     hub.store.withdraw_grant(&hub.admin, &docs, &ana, Role::Reader).await.unwrap();
     hub.until_tools(Some(&of_ana), OWN, &[]).await;
-    assert_eq!(hub.call(Some(&of_ana), OWN, "read_pdf").await.code(), NOT_FOUND);
+    assert_eq!(hub.call(Some(&of_ana), OWN, "read_pdf").await.code(), NO_ENDPOINT);
     assert_eq!(server.count("tools/call"), 0);
 }
 
@@ -172,6 +186,62 @@ async fn a_tool_that_an_approved_skill_names_is_callable_while_it_is_served() {
     hub.until_tools(None, OWN, &["delete_all"]).await;
     hub.store.remove_upstream(&hub.admin, &label("docs"), true).await.unwrap();
     hub.until_tools(None, "/mcp", &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_tool_or_prompt_that_hands_out_skills_is_passed_on_in_any_mode_gw_16() {
+    let result = |mut members: Value| {
+        members["resultType"] = "complete".into();
+        ScriptedReply::Result(members)
+    };
+    let skill_tools = [
+        "find_skill",
+        "list_repo_skills",
+        "list_skills",
+        "load_skill",
+        "read_skill",
+        "read_skill_file",
+        "search_skills",
+        "skill",
+        "skill-resource",
+        "use_skill",
+    ];
+    let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+    let listed: Vec<Value> = skill_tools.into_iter().chain(["convert"]).map(tool).collect();
+    let prompt = |name: &str| json!({"name": name});
+    let prompts = ["skill", "pdf", "read_aloud"].map(prompt);
+    let server = HostileServer::new()
+        .fault(Fault::Capabilities(json!({
+            "tools": {}, "prompts": {}, "extensions": {"io.modelcontextprotocol/skills": {}},
+        })))
+        .on("tools/list", move |_, _| result(json!({"tools": listed})))
+        .on("prompts/list", move |_, _| result(json!({"prompts": prompts})));
+    let asks = format!("---\nallowed-tools: convert {}\n", skill_tools.join(" "));
+    server.set_skill("pdf", [("SKILL.md", skill_md("pdf").replacen("---\n", &asks, 1).as_str())]);
+    let listening = server.http().await;
+    for (patterns, prompts) in [(vec!["*"], vec!["read_aloud"]), (Vec::new(), Vec::new())] {
+        let hub = Hub::start().await;
+        let source = UpstreamSource::mcp(listening.url());
+        hub.add_with_tools("docs", source, UpstreamMode::Pin, &patterns).await;
+        hub.lets_read("docs", "*").await;
+        hub.approve(1).await;
+        for mode in [UpstreamMode::Pin, UpstreamMode::Admit, UpstreamMode::Observe] {
+            // Without a pattern a skill lets tools in, and only while it is reviewed.
+            if patterns.is_empty() && !mode.is_reviewed() {
+                continue;
+            }
+            hub.set_mode("docs", mode).await;
+            hub.until_tools(None, OWN, &["convert"]).await;
+            hub.until_tools(None, "/mcp", &["docs__convert"]).await;
+            assert_eq!(hub.names(None, OWN, "prompts").await, prompts, "{mode}");
+            for name in skill_tools {
+                assert_eq!(hub.call(None, OWN, name).await.code(), NOT_FOUND, "{mode} {name}");
+                let name = format!("docs__{name}");
+                assert_eq!(hub.call(None, "/mcp", &name).await.code(), NOT_FOUND, "{mode} {name}");
+            }
+        }
+    }
+    assert_eq!(server.count("tools/call"), 0);
 }
 
 /// Shows everyone every skill that a role lets them read, and the skill `ops` to one subject alone.
@@ -332,4 +402,33 @@ async fn progress_questions_and_cancellation_pass_through_both_mounts() {
         assert_eq!(recorded.len(), 4, "{recorded:?}");
         assert!(recorded[3].details.contains("cancelled"), "{:?}", recorded[3]);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upstream_that_fails_a_call_is_shown_as_failing_before_its_next_listing_gw_23() {
+    let hub = Hub::listing_every(Duration::from_hours(1), HubAccess::default()).await;
+    let gone = Arc::new(AtomicBool::new(false));
+    let server = ["tools/call", "skills/list"].into_iter().fold(server(), |server, method| {
+        let gone = Arc::clone(&gone);
+        server.on(method, move |_, _| {
+            if gone.load(Ordering::Relaxed) {
+                ScriptedReply::CutOff(Vec::new())
+            } else {
+                ScriptedReply::Honest
+            }
+        })
+    });
+    let listening = server.http().await;
+    let source = UpstreamSource::mcp(listening.url());
+    hub.add_with_tools("docs", source, UpstreamMode::Pin, &["read_*"]).await;
+    hub.lets_read("docs", "*").await;
+    hub.approve(1).await;
+    hub.until_tools(None, OWN, &["read_pdf"]).await;
+    assert_eq!(text(&hub.call(None, OWN, "read_pdf").await), "read_pdf done");
+    hub.measures("skillwire_upstream_state{upstream=\"docs\",state=\"answering\"} 1").await;
+    gone.store(true, Ordering::Relaxed);
+    assert!(hub.call(None, OWN, "read_pdf").await.0["error"].is_object());
+    hub.measures("skillwire_upstream_state{upstream=\"docs\",state=\"answering\"} 0").await;
+    // What is pinned is served on.
+    assert!(hub.read(OWN, "skill://pdf/notes.md").await.is_ok());
 }

@@ -4,21 +4,10 @@
 
 use serde::Deserialize;
 use skillwire_client::ServerDescription;
+use skillwire_dialects::hands_out_skills;
 use skillwire_protocol::{NextPage, PageLimits, Pager, method};
 
 use super::{SkillServer, detection::declares};
-
-/// Names of tools that return skills.
-const NAMES: [&str; 8] = [
-    "find_skill",
-    "list_repo_skills",
-    "list_skills",
-    "load_skill",
-    "read_skill",
-    "skill",
-    "skill-resource",
-    "use_skill",
-];
 
 /// The most tools that the host looks at.
 const LIMITS: PageLimits = PageLimits { pages: 5, items: 5_000 };
@@ -50,10 +39,8 @@ pub(super) async fn that_hand_out_skills<S: SkillServer>(
         let answer = server.ask(method::TOOLS_LIST, pager.params()).await;
         let Ok(answer) = answer else { break };
         let Ok(page) = answer.read::<ToolsPage>() else { break };
-        let names = page.tools.iter().filter_map(|tool| {
-            NAMES.into_iter().find(|name| *name == tool.name).map(|name| format!("`{name}`"))
-        });
-        found.extend(names);
+        let names = page.tools.iter().filter(|tool| hands_out_skills(&tool.name));
+        found.extend(names.map(|tool| format!("`{}`", tool.name)));
         if pager.received(page.tools.len(), page.next) != NextPage::Ask {
             break;
         }

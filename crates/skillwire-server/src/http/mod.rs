@@ -32,7 +32,7 @@ pub use self::{
     access_log::{AccessDecision, AccessLog, AccessRecord},
     auth::{InvalidTokenFile, TokenChanges, Tokens},
     body::{Pieces, ResponseBody},
-    options::HttpOptions,
+    options::{EndpointPresence, HttpOptions},
     protected::ProtectedResource,
     rate::{
         ConnectionPeer, InvalidRateLimit, RateBucket, RateKey, RateLimit, RateLimiter, RateRefusal,

@@ -1,6 +1,8 @@
 //! Options of the endpoint.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
+
+use skillwire_engine::Caller;
 
 use super::{
     access::{AccessRefusal, LiveAccessRules},
@@ -14,6 +16,13 @@ const SESSION_IDLE: Duration = Duration::from_hours(1);
 
 /// The most streams of one caller unless the operator says otherwise: a quarter of the connections.
 const STREAMS_PER_CALLER: usize = 256;
+
+/// Decides for which callers an endpoint is there.
+pub trait EndpointPresence: Send + Sync + fmt::Debug {
+    /// Tells whether the endpoint is there for a caller; others get the answer for an address that does not
+    /// exist.
+    fn is_there(&self, caller: &Caller) -> bool;
+}
 
 /// Options of the endpoint that an operator can set.
 #[derive(Debug, Clone)]
@@ -35,6 +44,8 @@ pub struct HttpOptions {
     pub rate: RateLimiter,
     /// What is told of each request.
     pub access_log: Option<Arc<dyn AccessLog>>,
+    /// For which callers the endpoint is there; for all of them unless one is set.
+    pub presence: Option<Arc<dyn EndpointPresence>>,
 }
 
 impl Default for HttpOptions {
@@ -48,6 +59,7 @@ impl Default for HttpOptions {
             protected: None,
             rate: RateLimiter::default(),
             access_log: None,
+            presence: None,
         }
     }
 }
@@ -101,6 +113,13 @@ impl HttpOptions {
     #[must_use]
     pub fn rate(mut self, limiter: RateLimiter) -> Self {
         self.rate = limiter;
+        self
+    }
+
+    /// Sets for which callers the endpoint is there. One without a valid token is asked for it first.
+    #[must_use]
+    pub fn presence(mut self, presence: Arc<dyn EndpointPresence>) -> Self {
+        self.presence = Some(presence);
         self
     }
 

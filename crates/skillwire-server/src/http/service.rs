@@ -347,6 +347,10 @@ impl HttpService {
             decide(note, AccessDecision::RateLimited);
             return reply::too_often(refusal);
         }
+        let presence = self.inner.options.presence.as_ref();
+        if presence.is_some_and(|presence| !presence.is_there(&grant.caller)) {
+            return reply::refuse(StatusCode::NOT_FOUND, "There is nothing at this address.");
+        }
         match *method {
             Method::POST => self.post(grant, headers, body, note).await,
             Method::GET => {
