@@ -141,6 +141,17 @@ def main():
     parser.add_argument("--seconds", type=int, default=60, help="how long a scanner may take for one skill")
     parser.add_argument("--names", action="store_true", help="name misses and false alarms")
     options = parser.parse_args()
+    if shutil.which(options.binary) is None:
+        parser.error(
+            f"There is no program `{options.binary}`. `cargo build --release -p skillwire --features full` builds it; "
+            "`--binary` names another one."
+        )
+    for peer in options.peer:
+        name, _, program = peer.partition("=")
+        if name not in PEERS:
+            parser.error(f"There is no peer `{name}`; there are: {', '.join(PEERS)}.")
+        if shutil.which(program or name) is None:
+            parser.error(f"There is no program `{program or name}` for the peer `{name}`.")
     corpora = options.corpus or [ROOT / "crates/skillwire-scan/tests/corpus"]
     scanners = [("skillwire", by_skillwire, options.binary)]
     for peer in options.peer:

@@ -68,9 +68,13 @@ pub(crate) fn has_other_parts(bytes: &[u8]) -> bool {
     bytes.chunks(SAMPLE).any(|part| !is_mostly_text(part))
 }
 
-/// Tells whether a file is text with hardly any other bytes. Whatever its first bytes are, a program
+/// Tells whether a file is text with hardly any other bytes, but for zeros behind it. Whatever its first bytes are, a program
 /// that reads it as text gets to the rest of it.
-pub(crate) fn is_mostly_text(bytes: &[u8]) -> bool {
+pub(crate) fn is_read_as_text(bytes: &[u8]) -> bool {
+    is_mostly_text(without_padding(sample(bytes)))
+}
+
+fn is_mostly_text(bytes: &[u8]) -> bool {
     let sample = sample(bytes);
     sample.iter().filter(|byte| is_odd(**byte)).count() * 20 <= sample.len()
 }
@@ -89,6 +93,13 @@ pub(crate) fn utf16_text(bytes: &[u8]) -> Option<String> {
 
 fn sample(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.len().min(SAMPLE)]
+}
+
+/// Bytes without the zeros behind the last other byte. A shell reads over them, so a script that is filled
+/// up with zeros is still a script.
+pub(crate) fn without_padding(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    &bytes[..end]
 }
 
 /// Tells whether a byte is a control character that texts do not have.
@@ -162,6 +173,37 @@ pub(crate) fn role(path: &str, language: Option<Language>) -> FileRole {
         | "go" | "rs" | "java" | "swift" | "c" | "cpp" | "cs" => FileRole::Script,
         _ => FileRole::Data,
     }
+}
+
+/// Tells whether a file is code in a language without a parser, by its name.
+pub(crate) fn is_unparsed_code(path: &str) -> bool {
+    let end = path.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase());
+    matches!(
+        end.as_deref(),
+        Some(
+            "rb" | "pl"
+                | "php"
+                | "lua"
+                | "bat"
+                | "cmd"
+                | "vbs"
+                | "applescript"
+                | "fish"
+                | "go"
+                | "rs"
+                | "java"
+                | "kt"
+                | "scala"
+                | "swift"
+                | "c"
+                | "cc"
+                | "cpp"
+                | "cs"
+                | "r"
+                | "jl"
+                | "ipynb"
+        )
+    )
 }
 
 #[cfg(test)]

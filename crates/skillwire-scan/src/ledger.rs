@@ -1,6 +1,8 @@
 //! What a skill reaches out to, as data: a list to read, and to compare with the list of another
 //! version.
 
+mod hosts;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::LazyLock,
@@ -18,7 +20,7 @@ use crate::{
 /// The most entries of one kind; more are counted.
 const MOST_OF_ONE_KIND: usize = 2_000;
 
-/// The longest value.
+/// The longest value; a longer one is cut.
 const LONGEST_VALUE: usize = 300;
 
 /// A kind of thing that a skill reaches out to.
@@ -61,6 +63,9 @@ pub struct ReachLedger {
     /// How many more there are than the ledger keeps.
     #[serde(default)]
     left_out: usize,
+    /// Signatures of the skill. What their statements name is nothing that the skill reaches out to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    signatures: Vec<String>,
 }
 
 /// How the ledgers of two versions differ.
@@ -116,6 +121,11 @@ impl ReachLedger {
     /// How many things were left out, because there are more than a ledger keeps.
     pub fn left_out(&self) -> usize {
         self.left_out
+    }
+
+    /// The signatures of the skill, whose statements were left out.
+    pub fn signatures(&self) -> &[String] {
+        &self.signatures
     }
 
     /// How this version differs from an earlier one.
@@ -178,23 +188,31 @@ pub(crate) fn collect(parts: &SkillParts<'_>) -> ReachLedger {
     let mut collected: BTreeMap<(LedgerKind, String), (usize, usize, usize)> = BTreeMap::new();
     let mut add = |kind, value: &str, passage: &Passage, at: usize| {
         let value = value.trim_end_matches(['.', ',', ';', ':', '*', '_']);
-        if value.is_empty() || value.len() > LONGEST_VALUE {
+        if value.is_empty() {
             return;
         }
         let place = passage.text.origin(at);
-        let entry = collected.entry((kind, value.to_owned())).or_insert((passage.file, place, 0));
+        let entry = collected.entry((kind, shortened(value))).or_insert((passage.file, place, 0));
         entry.2 += 1;
     };
+    let mut signatures = BTreeSet::new();
     for passage in &parts.passages {
+        if is_signed_statement(parts, passage) {
+            signatures.insert(parts.files[passage.file].path.to_owned());
+            continue;
+        }
         let text = passage.text.text.as_str();
         if text.contains("://") {
             for found in URL.find_iter(text) {
-                let url = &text[found.clone()];
-                add(LedgerKind::Url, url, passage, found.start);
-                if let Some(host) = host(url) {
+                let url = hosts::as_written(parts, passage, found.clone());
+                add(LedgerKind::Url, &hosts::escaped_url(&url), passage, found.start);
+                if let Some(host) = hosts::of_url(&url) {
                     add(LedgerKind::Host, &host, passage, found.start);
                 }
             }
+        }
+        for (host, at) in hosts::of_commands(parts, passage) {
+            add(LedgerKind::Host, &host, passage, at);
         }
         let is_code = !matches!(passage.kind, PassageKind::Prose) || text.contains('`');
         if !is_code {
@@ -233,7 +251,31 @@ pub(crate) fn collect(parts: &SkillParts<'_>) -> ReachLedger {
             }
         }
     }
-    finish(parts, collected)
+    let mut ledger = finish(parts, collected);
+    ledger.signatures.extend(signatures);
+    ledger
+}
+
+/// The names that signatures of skills have.
+const SIGNATURE_FILES: [&str; 3] = ["skill.dsse.sig", "skill.sigstore.json", "skill.oms.sig"];
+
+/// Tells whether a passage is what a signature of the skill states: a list of its files, with the names of
+/// the formats, which are addresses.
+fn is_signed_statement(parts: &SkillParts<'_>, passage: &Passage) -> bool {
+    let text = passage.text.text.trim();
+    SIGNATURE_FILES.contains(&parts.files[passage.file].path)
+        && passage.encodings.len() == 1
+        && text.starts_with('{')
+        && text.ends_with('}')
+        && text.contains("_type")
+        && text.contains("https://in-toto.io/Statement/v")
+}
+
+fn shortened(value: &str) -> String {
+    match value.char_indices().map(|(at, _)| at).find(|at| *at >= LONGEST_VALUE) {
+        Some(end) => format!("{}…", &value[..end]),
+        None => value.to_owned(),
+    }
 }
 
 fn finish(
@@ -259,13 +301,6 @@ fn finish(
 
 fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
-}
-
-fn host(url: &str) -> Option<String> {
-    let rest = url.split_once("://")?.1;
-    let host = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
-    let host = host.split(':').next()?.to_ascii_lowercase();
-    (!host.is_empty() && !host.contains(['$', '{', '<', '*', '%'])).then_some(host)
 }
 
 fn is_shells_own(name: &str) -> bool {

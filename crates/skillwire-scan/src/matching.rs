@@ -96,9 +96,8 @@ pub(crate) fn add_flows(
             evidence.extend(claims.iter().filter_map(|claim| claimed(parts, claim)));
             let Some((passage, range)) = flow.steps.last() else { continue };
             let passage = &parts.passages[*passage];
-            let around = &passage.text.text;
             let context = if passage.kind == PassageKind::Code
-                && (passage.warned || usage::only_placeholders(line(around, range)))
+                && (passage.warned || usage::only_placeholders(command_around(passage, range)))
             {
                 Context::Warned
             } else {
@@ -164,11 +163,21 @@ impl Matcher<'_> {
         if detector.gate.as_ref().is_some_and(|gate| !gate.is_match(text)) {
             return;
         }
+        let most =
+            rule.severity.max(judge(rule, detector.firm, Context::Used, passage, self.parts));
         for regex in &detector.any {
+            // Where the last match ends that matters as much as one can. Another one in its line adds nothing,
+            // and a line may be long.
+            let mut judged: Option<usize> = None;
             for (count, found) in regex.find_iter(text).enumerate() {
                 if count == MOST_JUDGED {
                     self.unjudged.push(passage.file);
                     break;
+                }
+                if judged.is_some_and(|end| !text[end.min(found.start)..found.start].contains('\n'))
+                {
+                    judged = Some(found.end);
+                    continue;
                 }
                 if is_excused(detector, passage, &found) {
                     continue;
@@ -190,6 +199,7 @@ impl Matcher<'_> {
                     }
                 }
                 self.found.add(rule, severity, context.usage(), places);
+                judged = (severity >= most).then_some(found.end);
             }
         }
     }
@@ -273,8 +283,8 @@ impl Matcher<'_> {
             PassageKind::Code if !detector.firm && is_comment_line(text, place) => {
                 return Context::Shown;
             }
-            _ if usage::only_placeholders(line(text, place)) => true,
             _ if detector.firm => false,
+            _ if usage::only_placeholders(command_around(passage, place)) => true,
             PassageKind::Prose => {
                 passage.warned || usage::is_forbidden(before) || is_warning_line(text, place)
             }
@@ -348,6 +358,27 @@ fn clause_range(text: &str, place: &Range<usize>, is_code: bool) -> Range<usize>
     start..end
 }
 
+/// The command that a place stands in, without a comment behind it: an address in a comment, in another
+/// command or elsewhere in a sentence says nothing about where the command goes.
+fn command_around<'a>(passage: &'a Passage, place: &Range<usize>) -> &'a str {
+    let text = passage.text.text.as_str();
+    if passage.kind == PassageKind::Code || passage.kind == PassageKind::Data {
+        let clause = clause_range(text, place, true);
+        let rest = &text[place.start..clause.end];
+        let comments = [" #", "\t#", " // ", "\t// "];
+        let comment = comments.iter().filter_map(|mark| rest.find(mark)).min();
+        return &text[clause.start..comment.map_or(clause.end, |at| place.start + at)];
+    }
+    let line = line_range(text, place);
+    let before = &text[line.start..place.start];
+    if before.bytes().filter(|byte| *byte == b'`').count() % 2 == 1 {
+        let start = before.rfind('`').map_or(line.start, |at| line.start + at);
+        let end = text[place.end..line.end].find('`').map_or(line.end, |at| place.end + at);
+        return &text[start..end];
+    }
+    &text[line]
+}
+
 /// Tells whether the line of a match is a comment of the code.
 fn is_comment_line(text: &str, place: &Range<usize>) -> bool {
     let start = line_range(text, place).start;
@@ -374,10 +405,12 @@ fn judge(
     }
     let hides = passage.encodings.iter().any(|encoding| encoding.hides());
     let warned = usize::from(context == Context::Warned);
-    if hides && rule.severity >= Severity::Medium {
-        return rule.severity.raised().lowered(warned);
-    }
     let aside = matches!(parts.files[passage.file].role, FileRole::Reference | FileRole::Data);
+    if hides && rule.severity >= Severity::Medium {
+        // A document about attacks shows what they look like, encoded ones as well.
+        let quoted = usize::from(aside && context == Context::Warned);
+        return rule.severity.raised().lowered(warned + quoted);
+    }
     // No warning excuses a firm match where the reader is told what to do; elsewhere it may be a quotation.
     let aside = usize::from(aside && (!firm || passage.warned));
     rule.severity.lowered(warned + aside)

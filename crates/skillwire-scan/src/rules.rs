@@ -38,6 +38,13 @@ pub struct ScanRule {
     pub(crate) examples: examples::RuleExamples,
 }
 
+impl ScanRule {
+    /// How many examples the rule has that must match, and how many that must not.
+    pub fn examples(&self) -> (usize, usize) {
+        (self.examples.matches.len(), self.examples.passes.len())
+    }
+}
+
 /// How a rule finds what it is about.
 #[derive(Debug, Clone)]
 pub(crate) enum Detector {

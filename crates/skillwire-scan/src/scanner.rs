@@ -19,7 +19,7 @@ use crate::{
         fold::{HiddenKind, HiddenRun, fold},
         mapped::MappedText,
         markdown::{self, DocumentLink},
-        passage::{FileRole, Passage, PassageKind},
+        passage::{FileRole, Passage, PassageKind, Unfolded},
         tidy::tidy,
     },
 };
@@ -106,7 +106,7 @@ impl<'a> SkillParts<'a> {
             }
         }
         // A shell or an interpreter reads over a few bytes that are none of a text.
-        let read_as_text = kind == FileKind::Text || file_kind::is_mostly_text(bytes);
+        let read_as_text = kind == FileKind::Text || file_kind::is_read_as_text(bytes);
         if unseen == Some(UnseenReason::TooLarge) {
             self.add_file(path, kind, bytes);
         } else if kind == FileKind::Image {
@@ -137,9 +137,11 @@ impl<'a> SkillParts<'a> {
             report.coverage.miss(path, Some(bytes.len() as u64), UnseenReason::Unreadable);
         }
         for text in parts.texts {
-            let text = MappedText::made(fold(&text).text.text, 0);
+            let folded = fold(&text).text;
+            let unfolded = Unfolded::of(text, &folded);
+            let text = MappedText::made(folded.text, 0);
             let passage = self.passage(index, PassageKind::Comment, None, text);
-            let passage = Passage { encodings: vec![Encoding::ImageText], ..passage };
+            let passage = Passage { encodings: vec![Encoding::ImageText], unfolded, ..passage };
             self.add_passage(passage, &mut 64_000, path, report);
         }
     }
@@ -153,11 +155,14 @@ impl<'a> SkillParts<'a> {
     ) {
         let text = match file_kind::utf16_text(bytes) {
             Some(text) => Cow::Owned(text),
-            None => String::from_utf8_lossy(bytes),
+            None => String::from_utf8_lossy(file_kind::without_padding(bytes)),
         };
         let folded = fold(&text);
         let language = Language::of_file(path, &folded.text.text);
         let role = file_kind::role(path, language);
+        if language.is_none() && file_kind::is_unparsed_code(path) {
+            report.coverage.miss(path, Some(bytes.len() as u64), UnseenReason::NoParser);
+        }
         let index = self.files.len();
         let hidden = folded.hidden;
         self.files.push(ScannedFile { path, kind, role, bytes, text, hidden, links: Vec::new() });
@@ -239,7 +244,8 @@ impl<'a> SkillParts<'a> {
         text: MappedText,
     ) -> Passage {
         let section = self.sections;
-        Passage { file, kind, language, text, section, warned: false, encodings: Vec::new() }
+        let (encodings, unfolded) = (Vec::new(), None);
+        Passage { file, kind, language, text, section, warned: false, encodings, unfolded }
     }
 
     /// Adds a passage and everything that is encoded in it.
@@ -261,9 +267,11 @@ impl<'a> SkillParts<'a> {
                 let mut encodings = passage.encodings.clone();
                 encodings.push(encoding);
                 let from = passage.text.origin(range.start);
-                let text = MappedText::made(fold(&text).text.text, from);
-                let text = tidy(&text, Some(Language::Shell));
-                waiting.push(Passage { text, encodings, language: None, ..passage.clone() });
+                let tidied = tidy(&fold(&text).text, Some(Language::Shell));
+                let unfolded = Unfolded::of(text, &tidied);
+                let text = MappedText::made(tidied.text, from);
+                let language = None;
+                waiting.push(Passage { text, encodings, language, unfolded, ..passage.clone() });
             }
             self.passages.push(passage);
         }

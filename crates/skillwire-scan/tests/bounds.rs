@@ -89,6 +89,16 @@ const HARD: &[&str] = &[
     "for(;;)",
     "retry forever until ",
     "read ~/.ssh ",
+    "http://\u{430}.b ",
+    "curl a.b ",
+    "`curl a.b",
+    "a=http://\u{430};curl $a;",
+    "chmod +x /tmp/a;",
+    "unzip -P a b;",
+    "password: abc ",
+    "npx -y ",
+    "\"CLAUDE.md\" ",
+    "\0",
 ];
 
 fn longest_scan(path: &str, text: &str) -> Duration {
@@ -118,8 +128,14 @@ fn no_repeated_text_takes_long_in_any_kind_of_file() {
     assert!(slow.is_empty(), "{}", slow.join("\n"));
 }
 
+/// As many cases as `PROPTEST_CASES` asks for; fewer than usual if it asks for nothing.
+fn cases() -> ProptestConfig {
+    let asked = ProptestConfig::default();
+    if asked.cases == 256 { ProptestConfig::with_cases(48) } else { asked }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(cases())]
 
     #[test]
     fn no_bytes_make_a_scan_fail(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {

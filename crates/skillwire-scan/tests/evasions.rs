@@ -237,6 +237,42 @@ const EVASIONS: &[Evasion] = &[
         |it| script("scripts/a.sh", &format!("RIFF=1\n{}\n{it}\n", "#".repeat(80))),
         4,
     ),
+    (
+        "a comment behind it that names an example",
+        |it| fence(&format!("{it} # see https://example.com")),
+        5,
+    ),
+    (
+        "a command before it that names an example",
+        |it| fence(&format!("echo https://example.com; {it}")),
+        5,
+    ),
+    (
+        "base64 into a shell, with a comment that names an example",
+        |it| {
+            fence(&format!(
+                "echo {} | base64 -d | bash # see https://example.com",
+                STANDARD.encode(it)
+            ))
+        },
+        5,
+    ),
+    (
+        "hosts that sound made up",
+        |it| {
+            fence(
+                &it.replace("93.184.216.34", "my-server.io")
+                    .replace("tools-host.io", "your-files.net")
+                    .replace("collect-host.io", "evil.sh"),
+            )
+        },
+        5,
+    ),
+    (
+        "zeros behind a script",
+        |it| script("scripts/a.sh", &format!("#!/bin/sh\n{it}\n{}", "\0".repeat(2_000))),
+        4,
+    ),
     ("a heading that warns", |it| body(&format!("## Attacks to detect\n\n```bash\n{it}\n```")), 0),
 ];
 

@@ -187,6 +187,7 @@ impl Reader<'_> {
             section: *self.sections,
             warned,
             encodings: Vec::new(),
+            unfolded: None,
         });
     }
 

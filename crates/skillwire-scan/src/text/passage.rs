@@ -1,5 +1,7 @@
 //! The pieces of a file that rules are applied to.
 
+use std::sync::Arc;
+
 use super::mapped::MappedText;
 use crate::{finding::Encoding, language::Language};
 
@@ -19,6 +21,23 @@ pub(crate) struct Passage {
     pub(crate) warned: bool,
     /// How the text was hidden, outermost first; empty for text that stands in the file.
     pub(crate) encodings: Vec<Encoding>,
+    /// Text that was decoded, before it was folded; none if it is ASCII or stands in the file.
+    pub(crate) unfolded: Option<Arc<Unfolded>>,
+}
+
+/// Text that does not stand in the file, as it was before it was folded.
+#[derive(Debug)]
+pub(crate) struct Unfolded {
+    pub(crate) source: String,
+    /// The text of the passage, with a map to `source`.
+    pub(crate) text: MappedText,
+}
+
+impl Unfolded {
+    /// Keeps a text if folding may have changed letters of it.
+    pub(crate) fn of(source: String, text: &MappedText) -> Option<Arc<Self>> {
+        (!source.is_ascii()).then(|| Arc::new(Self { source, text: text.clone() }))
+    }
 }
 
 /// What a passage is.

@@ -1,6 +1,6 @@
 //! Undoes what code allows an author to write without changing what runs.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{collections::HashMap, ops::Range, sync::LazyLock};
 
 use regex::Regex;
 
@@ -28,30 +28,39 @@ pub(crate) fn tidy(code: &MappedText, language: Option<Language>) -> MappedText 
 }
 
 /// A part of the text, and what stands there instead.
-type Change<'a> = (usize, usize, &'a str);
+type Change = (usize, usize, Instead);
 
-fn apply(text: &MappedText, changes: &[Change<'_>]) -> MappedText {
+/// What stands in place of a part of a text.
+enum Instead {
+    Text(&'static str),
+    /// Another part of the same text.
+    Part(Range<usize>),
+}
+
+fn apply(text: &MappedText, changes: &[Change]) -> MappedText {
     if changes.is_empty() {
         return text.clone();
     }
     let mut out = MappedText::default();
     let mut done = 0;
-    for &(start, end, instead) in changes {
-        if start < done {
+    for (start, end, instead) in changes {
+        if *start < done {
             continue;
         }
-        out.copy_mapped(text, done, start);
-        if !instead.is_empty() {
-            out.put(instead, text.origin(start));
+        out.copy_mapped(text, done, *start);
+        match instead {
+            Instead::Text("") => {}
+            Instead::Text(instead) => out.put(instead, text.origin(*start)),
+            Instead::Part(part) => out.repeat(text, part.clone(), text.origin(*start)),
         }
-        done = end;
+        done = *end;
     }
     out.copy_mapped(text, done, text.text.len());
     out
 }
 
 /// Continued lines, divided words and added texts.
-fn joins(text: &str, language: Option<Language>) -> Vec<Change<'static>> {
+fn joins(text: &str, language: Option<Language>) -> Vec<Change> {
     let bytes = text.as_bytes();
     let is_shell = matches!(language, None | Some(Language::Shell));
     let is_word =
@@ -67,22 +76,22 @@ fn joins(text: &str, language: Option<Language>) -> Vec<Change<'static>> {
             b'\\' if next == Some(&b'\n') => {
                 let indent = bytes[at + 2..].iter().take_while(|byte| matches!(byte, b' ' | b'\t'));
                 let end = at + 2 + indent.count();
-                changes.push((at, end, " "));
+                changes.push((at, end, Instead::Text(" ")));
                 end - at
             }
             b'`' if next == Some(&b'\n') && language == Some(Language::PowerShell) => {
-                changes.push((at, at + 2, " "));
+                changes.push((at, at + 2, Instead::Text(" ")));
                 2
             }
             b'^' if next == Some(&b'\n') && language.is_none() => {
-                changes.push((at, at + 2, " "));
+                changes.push((at, at + 2, Instead::Text(" ")));
                 2
             }
             b'\\'
                 if is_shell && is_word(before(at)) && next.is_some_and(u8::is_ascii_lowercase) =>
             {
                 if !in_windows_path(bytes, at) {
-                    changes.push((at, at + 1, ""));
+                    changes.push((at, at + 1, Instead::Text("")));
                 }
                 1
             }
@@ -92,13 +101,13 @@ fn joins(text: &str, language: Option<Language>) -> Vec<Change<'static>> {
                     && is_word(before(at))
                     && is_word(bytes.get(at + 2))
                 {
-                    changes.push((at, at + 2, ""));
+                    changes.push((at, at + 2, Instead::Text("")));
                     2
                 } else if is_shell && is_word(before(at)) && is_word(next) {
-                    changes.push((at, at + 1, ""));
+                    changes.push((at, at + 1, Instead::Text("")));
                     1
                 } else if let Some(end) = added_text(bytes, at) {
-                    changes.push((at, end, ""));
+                    changes.push((at, end, Instead::Text("")));
                     end - at
                 } else {
                     1
@@ -106,7 +115,7 @@ fn joins(text: &str, language: Option<Language>) -> Vec<Change<'static>> {
             }
             b'$' if is_shell => match field_separator(&text[at..]) {
                 Some(length) => {
-                    changes.push((at, at + length, " "));
+                    changes.push((at, at + length, Instead::Text(" ")));
                     length
                 }
                 None => 1,
@@ -163,13 +172,14 @@ static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Variables that are set to a fixed text. One that is set twice is not a constant.
-fn constants(text: &str) -> HashMap<&str, &str> {
-    let mut found: HashMap<&str, Option<&str>> = HashMap::new();
+fn constants(text: &str) -> HashMap<&str, Range<usize>> {
+    let mut found: HashMap<&str, Option<Range<usize>>> = HashMap::new();
     for captures in CONSTANT.captures_iter(text).take(MOST_CONSTANTS) {
-        let group = |index| captures.get(index).map(|found: regex::Match<'_>| found.as_str());
+        let group = |index| captures.get(index).map(|found: regex::Match<'_>| found.range());
         let (Some(name), Some(value)) = (group(1), group(2).or(group(3)).or(group(4))) else {
             continue;
         };
+        let name = &text[name];
         if value.is_empty() || value.len() > LONGEST_CONSTANT {
             continue;
         }
@@ -178,7 +188,7 @@ fn constants(text: &str) -> HashMap<&str, &str> {
     found.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect()
 }
 
-fn fill<'a>(text: &str, constants: &HashMap<&str, &'a str>) -> Vec<Change<'a>> {
+fn fill(text: &str, constants: &HashMap<&str, Range<usize>>) -> Vec<Change> {
     let mut growth = 0;
     let mut changes = Vec::new();
     for captures in VARIABLE.captures_iter(text) {
@@ -188,7 +198,7 @@ fn fill<'a>(text: &str, constants: &HashMap<&str, &'a str>) -> Vec<Change<'a>> {
         if growth > MOST_GROWTH {
             break;
         }
-        changes.push((whole.start(), whole.end(), *value));
+        changes.push((whole.start(), whole.end(), Instead::Part(value.clone())));
     }
     changes
 }
