@@ -102,6 +102,54 @@ async fn a_client_without_a_token_is_told_where_to_get_one_for_each_mount() {
 }
 
 #[tokio::test]
+async fn the_address_of_an_upstream_is_a_resource_of_its_own_and_hidden_ones_are_not_told_apart() {
+    let issuer = Issuer::start().await;
+    let hub = hub_of(&issuer).await;
+    hub.folder.file("notes/guide/SKILL.md", skill_with("guide", ""));
+    let folder = hub.folder.join("notes");
+    let source = ["--folder", folder.to_str().unwrap(), "--mode", "passthrough", "--hub", "hub"];
+    hub.run(&[&["hub", "upstream", "add", "docs"][..], &source].concat()).await.assert_exit(0);
+    let roles = "[access.roles.docs]\nreader = [\"group:payments\"]\n[access.roles.acme]";
+    hub.reconfigure("[access.roles.acme]", roles);
+    let group = |name: &str| json!({ "groups": [name] });
+    let payments = issued(&issuer, "/mcp/u/docs", &group("payments"));
+    let mut listed = String::new();
+    for _ in 0..200 {
+        let reply = hub.list("/mcp/u/docs", &payments).await;
+        listed = String::from_utf8(reply.body).unwrap();
+        if listed.contains("guide/SKILL.md") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(listed.contains("guide/SKILL.md"), "{listed}");
+    // A token for one mount is none for another.
+    let whole = issued(&issuer, "/mcp", &group("payments"));
+    assert_eq!(hub.list("/mcp/u/docs", &whole).await.status, 401);
+    assert_eq!(hub.list("/mcp", &payments).await.status, 401);
+    let mut hidden = Vec::new();
+    for label in ["docs", "nosuch"] {
+        let mount = format!("/mcp/u/{label}");
+        let document = format!("/.well-known/oauth-protected-resource{mount}");
+        let found: Value = serde_json::from_slice(&hub.get(&document).await.body).unwrap();
+        assert_eq!(found["resource"], format!("{BASE}{mount}"));
+        let refused = hub.list(&mount, "").await;
+        assert_eq!(refused.status, 401, "{mount}");
+        let challenge = refused.header("www-authenticate").unwrap();
+        let wanted = format!("resource_metadata=\"{BASE}{document}\"");
+        assert!(challenge.contains(&wanted), "{challenge}");
+        let sales = hub.list(&mount, &issued(&issuer, &mount, &group("sales"))).await;
+        hidden.push((sales.status, sales.body));
+        // A token for one address that does not exist counts for no other one.
+        let elsewhere = issued(&issuer, "/mcp/u/elsewhere", &group("sales"));
+        assert_eq!(hub.list("/mcp/u/elsewhere", &elsewhere).await.status, 404);
+        assert_eq!(hub.list(&mount, &elsewhere).await.status, 401, "{mount}");
+    }
+    assert_eq!(hidden[0].0, 404);
+    assert_eq!(hidden[0], hidden[1]);
+}
+
+#[tokio::test]
 async fn a_token_of_the_issuer_counts_for_the_mount_it_is_meant_for_and_its_groups_have_roles() {
     let issuer = Issuer::start().await;
     let hub = hub_of(&issuer).await;

@@ -9,6 +9,7 @@ mod origins;
 mod publishing;
 mod reviewing;
 mod serving;
+mod upstream_tools;
 mod workflows;
 
 use std::path::PathBuf;
