@@ -50,7 +50,7 @@ impl SkillState {
 pub(super) struct InspectedGroup {
     pub(super) remembered: SkillState,
     pub(super) inspected: Vec<InspectedSkill>,
-    /// The result as bytes; `None` if the index has it already.
+    /// The result as bytes; `None` if the index has it already, and in the current layout.
     pub(super) record: Option<Vec<u8>>,
 }
 
@@ -159,8 +159,7 @@ impl SkillVisit<'_> {
             return Some(VisitOutcome::Unchanged);
         }
         let known = before.known.as_ref().filter(|known| known.fingerprint == *fingerprint)?;
-        let (remembered, inspected) = known.recall(self.root, self.path)?;
-        Some(VisitOutcome::Changed(InspectedGroup { remembered, inspected, record: None }))
+        known.recall(self.root, self.path).map(VisitOutcome::Changed)
     }
 
     /// The store of a skill of the tree, which reads its files again.

@@ -136,8 +136,12 @@ impl DirectorySource {
         }
         let rules = ServingRules { scheme, strictness, allow_secret, single_link, brief };
         let index = index.map(|file| {
-            let about = about(&canonical, &label, &prefix, &rules);
-            index::IndexLocation { file, about }
+            let about = |revision| about(revision, &canonical, &label, &prefix, &rules);
+            index::IndexLocation {
+                file,
+                about: about(REVISION),
+                about_without_exemptions: about(REVISION_WITHOUT_EXEMPTIONS),
+            }
         });
         let root = Arc::new(RootDir::new(canonical));
         Ok(Self {
@@ -322,11 +326,21 @@ fn index_not_kept(label: &str, error: &str) -> Finding {
 /// change is built again.
 const REVISION: u32 = 3;
 
+/// The last revision that wrote findings without exemptions. Its records are read all the same, but for
+/// those that hold a finding with other words by now.
+const REVISION_WITHOUT_EXEMPTIONS: u32 = 2;
+
 /// A digest of everything besides the files that decides what is reported.
-fn about(canonical: &Path, label: &str, prefix: &[String], rules: &ServingRules) -> Digest {
+fn about(
+    revision: u32,
+    canonical: &Path,
+    label: &str,
+    prefix: &[String],
+    rules: &ServingRules,
+) -> Digest {
     let version = env!("CARGO_PKG_VERSION");
     let mut about =
-        format!("{version} {REVISION}\n{label:?}\n{prefix:?}\n{rules:?}\n").into_bytes();
+        format!("{version} {revision}\n{label:?}\n{prefix:?}\n{rules:?}\n").into_bytes();
     about.extend_from_slice(canonical.as_os_str().as_encoded_bytes());
     Digest::of(&about)
 }

@@ -22,11 +22,9 @@ use self::{codec::ByteReader, writer::IndexWriter};
 use super::{
     file_store::RootDir,
     handle::{DirHandle, FileKind, facts_of},
-    inspect::SkillState,
+    inspect::{InspectedGroup, SkillState},
     read_file::read_exactly,
 };
-use crate::source::InspectedSkill;
-
 mod codec;
 pub(super) mod record;
 mod update;
@@ -35,8 +33,11 @@ mod writer;
 #[cfg(all(test, unix))]
 mod tests;
 
-/// Begins every index, and changes with what the bytes after it mean.
-const MAGIC: &[u8; 8] = b"SKWIRE\x00\x03";
+/// Begins every index, and changes with what the bytes after it mean. An earlier one stays in [`Layout`].
+const MAGIC: &[u8; 8] = b"SKWIRE\x00\x04";
+
+/// Began an index whose findings did not say which setting would let a file pass.
+const MAGIC_WITHOUT_EXEMPTIONS: &[u8; 8] = b"SKWIRE\x00\x03";
 
 /// The largest index that is read; a hundred thousand skills need a fraction of it.
 const MAX_SIZE: u64 = 1 << 30;
@@ -50,10 +51,21 @@ pub(super) struct IndexLocation {
     pub(super) file: PathBuf,
     /// A digest of everything besides the files that decides what is reported.
     pub(super) about: Digest,
+    /// The same for an index in [`Layout::WithoutExemptions`].
+    pub(super) about_without_exemptions: Digest,
+}
+
+/// How the records of an index are encoded. Indexes are written in [`Layout::Current`] alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    Current,
+    /// Findings end with their repair.
+    WithoutExemptions,
 }
 
 /// An index that was read.
 pub(super) struct LoadedIndex {
+    layout: Layout,
     bytes: Vec<u8>,
     records: HashMap<Box<str>, Range<usize>>,
 }
@@ -62,20 +74,24 @@ pub(super) struct LoadedIndex {
 pub(super) struct IndexedGroup<'a> {
     /// The fingerprint of the directory when the record was made.
     pub(super) fingerprint: Digest,
+    layout: Layout,
     /// The encoded result.
-    pub(super) record: &'a [u8],
+    record: &'a [u8],
 }
 
-impl IndexedGroup<'_> {
+impl<'a> IndexedGroup<'a> {
+    /// The encoded result as it is written now; `None` if the index was written in another layout.
+    fn current_record(&self) -> Option<&'a [u8]> {
+        (self.layout == Layout::Current).then_some(self.record)
+    }
+
     /// Decodes the result, with what to remember of it.
-    pub(super) fn recall(
-        &self,
-        root: &Arc<RootDir>,
-        group: &Arc<str>,
-    ) -> Option<(SkillState, Vec<InspectedSkill>)> {
-        let inspected = record::decode(self.record, root, group)?;
-        let judgement = Digest::of(self.record);
-        Some((SkillState { fingerprint: self.fingerprint, judgement, settled: true }, inspected))
+    pub(super) fn recall(&self, root: &Arc<RootDir>, group: &Arc<str>) -> Option<InspectedGroup> {
+        let inspected = record::decode(self.record, self.layout, root, group)?;
+        let record = (self.layout != Layout::Current).then(|| record::encode(&inspected));
+        let judgement = Digest::of(record.as_deref().unwrap_or(self.record));
+        let remembered = SkillState { fingerprint: self.fingerprint, judgement, settled: true };
+        Some(InspectedGroup { remembered, inspected, record })
     }
 }
 
@@ -98,10 +114,12 @@ impl IndexLocation {
     fn understand(&self, bytes: Vec<u8>) -> Option<LoadedIndex> {
         let (content, sum) = bytes.split_at_checked(bytes.len().checked_sub(DIGEST)?)?;
         let mut reader = ByteReader::new(content);
-        let ours = reader.bytes(MAGIC.len())? == MAGIC
-            && reader.bytes(DIGEST)? == self.about.as_bytes()
-            && *Sha256::digest(content) == *sum;
-        if !ours {
+        let (layout, about) = match &reader.array()? {
+            MAGIC => (Layout::Current, &self.about),
+            MAGIC_WITHOUT_EXEMPTIONS => (Layout::WithoutExemptions, &self.about_without_exemptions),
+            _ => return None,
+        };
+        if reader.bytes(DIGEST)? != about.as_bytes() || *Sha256::digest(content) != *sum {
             return None;
         }
         let mut records = HashMap::new();
@@ -112,7 +130,7 @@ impl IndexLocation {
             reader.bytes(length)?;
             records.insert(key.into(), start..start + length);
         }
-        Some(LoadedIndex { bytes, records })
+        Some(LoadedIndex { layout, bytes, records })
     }
 }
 
@@ -121,7 +139,8 @@ impl LoadedIndex {
     pub(super) fn get(&self, group: &str) -> Option<IndexedGroup<'_>> {
         let mut reader = ByteReader::new(self.bytes.get(self.records.get(group)?.clone())?);
         let fingerprint = record::digest(&mut reader)?;
-        Some(IndexedGroup { fingerprint, record: reader.bytes(reader.left())? })
+        let record = reader.bytes(reader.left())?;
+        Some(IndexedGroup { fingerprint, layout: self.layout, record })
     }
 
     /// The number of groups.

@@ -11,7 +11,10 @@ use skillwire_core::{
     repair::{Edit, Repair},
 };
 
-use super::codec::{ByteReader, put_bytes, put_number, put_text};
+use super::{
+    Layout,
+    codec::{ByteReader, put_bytes, put_number, put_text},
+};
 use crate::{
     directory::file_store::{DirectoryFiles, RootDir},
     skill::{FileRecord, FileTree, Skill, SkillContent},
@@ -36,16 +39,17 @@ pub(in crate::directory) fn encode(inspected: &[InspectedSkill]) -> Vec<u8> {
     out
 }
 
-/// Decodes a group; `None` if the bytes are not valid.
+/// Decodes a group; `None` if the bytes are not valid, or what is reported of the same files has changed.
 pub(super) fn decode(
     bytes: &[u8],
+    layout: Layout,
     root: &Arc<RootDir>,
     group: &Arc<str>,
 ) -> Option<Vec<InspectedSkill>> {
     let mut reader = ByteReader::new(bytes);
     let inspected = reader.list(|reader| {
         let origin = reader.text()?.to_owned();
-        let findings = reader.list(finding)?;
+        let findings = reader.list(|reader| finding(reader, layout))?;
         let skill = match reader.byte()? {
             0 => None,
             1 => Some(Arc::new(skill(reader, root, group)?)),
@@ -110,6 +114,11 @@ fn exemption_number(exemption: &Exemption) -> u8 {
     }
 }
 
+/// Tells whether a finding with this code may have an exemption that a record holds.
+fn may_be_exempt(code: Code) -> bool {
+    matches!(code, Code::SecretFile | Code::SecretText | Code::SymlinkNotScanned | Code::HardLink)
+}
+
 fn exemption(reader: &mut ByteReader<'_>) -> Option<Option<Exemption>> {
     let number = reader.byte()?;
     let pattern = reader.list(text)?.pop();
@@ -122,7 +131,7 @@ fn exemption(reader: &mut ByteReader<'_>) -> Option<Option<Exemption>> {
     }
 }
 
-fn finding(reader: &mut ByteReader<'_>) -> Option<Finding> {
+fn finding(reader: &mut ByteReader<'_>, layout: Layout) -> Option<Finding> {
     let code = reader.text()?;
     let code = Code::ALL.iter().copied().find(|known| known.as_str() == code)?;
     let level = reader.text()?;
@@ -144,7 +153,12 @@ fn finding(reader: &mut ByteReader<'_>) -> Option<Finding> {
     let edits = reader.list(|reader| Some(Edit::new(self::span(reader)?, reader.text()?)))?;
     let replace = (!edits.is_empty()).then_some(Repair::Replace(edits));
     let repair = name.map(Repair::Rename).or(replace);
-    let exemption = exemption(reader)?;
+    let exemption = match layout {
+        Layout::Current => exemption(reader)?,
+        // The help of such a finding named an option instead, so its skill is read again.
+        Layout::WithoutExemptions if may_be_exempt(code) => return None,
+        Layout::WithoutExemptions => None,
+    };
     Some(Finding {
         code,
         level,

@@ -116,8 +116,9 @@ impl<'a> IndexUpdate<'a> {
         for (group, remembered) in &memory.skills {
             let known = old.as_ref().filter(|_| !self.put.contains(group));
             let known = known.and_then(|old| old.get(group));
-            if let Some(known) = known.filter(|known| known.fingerprint == remembered.fingerprint) {
-                writer.put(group, &known.fingerprint, known.record)?;
+            let known = known.filter(|known| known.fingerprint == remembered.fingerprint);
+            if let Some(record) = known.and_then(|known| known.current_record()) {
+                writer.put(group, &remembered.fingerprint, record)?;
             }
         }
         writer.finish()
