@@ -37,6 +37,11 @@ INTRODUCTION = """# The second review, row by row
 Each table has the rows of one part of the review: what was seen, the rule that holds since then
 ([requirements.tsv](requirements.tsv)), and the tests that show it, by name. A row without a test has a
 sentence instead. `tools/clients` stands where real agent clients show a row as well ([clients.md](clients.md)). `python3 tools/review/review.py --write` makes this file; CI checks that it is current.
+
+That a test fails without what it shows is recorded for `skillwire-core` and for what verifies, approves, opens windows and caches
+in `skillwire-host` only ([mutants/core.md](mutants/core.md), [mutants/host.md](mutants/host.md)). Of the rows about hostile peers,
+SEC-05 to SEC-07 and SEC-18 have tests of that code; for SEC-01 to SEC-04, SEC-08 to SEC-17, SEC-19 and SEC-20 no failing run is
+recorded.
 """
 
 
