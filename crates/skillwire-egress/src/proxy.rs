@@ -401,6 +401,32 @@ mod tests {
     }
 
     #[test]
+    fn names_below_a_granted_domain_are_asked_for_and_no_others() {
+        let granted = [NetworkDestination::parse("*.example.com:443").unwrap()];
+        // Longer than a name may be, so that no server is asked for its address. It cannot be reached,
+        // which is another answer than that of a name that was not granted.
+        let below = format!("{}.example.com", "a".repeat(64));
+        let (_proxy, client) = proxy(&granted);
+        write!(&client, "CONNECT {below}:443 HTTP/1.1\r\n\r\n").unwrap();
+        let answered = answer(client);
+        assert!(answered.starts_with("HTTP/1.1 502 "), "{answered}");
+        for other in [
+            "example.com:443".to_owned(),
+            "badexample.com:443".to_owned(),
+            format!("{below}:80"),
+            format!("{below}.evil.example:443"),
+            "*.example.com:443".to_owned(),
+        ] {
+            let (running, client) = proxy(&granted);
+            write!(&client, "CONNECT {other} HTTP/1.1\r\n\r\n").unwrap();
+            let answered = answer(client);
+            assert!(answered.starts_with("HTTP/1.1 403 "), "{other}: {answered}");
+            let [refused] = &*running.refused() else { panic!("{other} is refused") };
+            assert_eq!(refused.reason, RefusalReason::NotGranted, "{other}");
+        }
+    }
+
+    #[test]
     fn a_granted_name_that_leads_to_this_machine_is_refused_b_14() {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         server.set_nonblocking(true).unwrap();

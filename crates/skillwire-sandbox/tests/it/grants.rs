@@ -1,13 +1,18 @@
 //! Granted variables and destinations reach a script, and nothing else does.
 
 use std::{
-    io::{ErrorKind, Read as _, Write as _},
+    io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _},
     net::TcpListener,
+    process::{Child, Command, Stdio},
 };
 
 use serde_json::json;
+use tempfile::TempDir;
 
-use crate::support::{AttackScript, SECRET, assert_all_fail_inside, attempts, test_cases};
+use crate::{
+    support::{AttackScript, SECRET, assert_all_fail_inside, attempts, test_cases},
+    test_skip::{TestNeed, skip},
+};
 
 #[test]
 fn a_granted_variable_arrives_and_one_that_steers_interpreters_is_refused() {
@@ -149,5 +154,121 @@ time.sleep(30)
         let answer = attack.limit(json!({ "wall_ms": 1000 })).run(case);
         assert_eq!(answer["end"], json!({ "stopped": "wall" }), "{case:?}: {answer}");
         assert!(answer["wall_ms"].as_u64().unwrap() < 3_000, "{case:?}: {answer}");
+    }
+}
+
+/// A server that answers every request over TLS, and a certificate that only its clients know.
+struct TlsServer {
+    process: Child,
+    folder: TempDir,
+    port: u16,
+}
+
+const TLS_SERVER: &str = r#"
+import http.server, ssl, sys
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "4")
+        self.end_headers()
+        self.wfile.write(b"safe")
+    def log_message(self, *_):
+        pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain("cert.pem", "key.pem")
+server.socket = context.wrap_socket(server.socket, server_side=True)
+print(server.server_address[1], flush=True)
+server.serve_forever()
+"#;
+
+impl TlsServer {
+    /// Starts a server; `None` where no certificate can be made.
+    fn start() -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let made = Command::new("openssl")
+            .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"])
+            .args(["-nodes", "-days", "2", "-subj", "/CN=test"])
+            .args(["-addext", "subjectAltName=IP:127.0.0.1"])
+            .args(["-keyout", "key.pem", "-out", "cert.pem"])
+            .current_dir(folder.path())
+            .output();
+        if !made.as_ref().is_ok_and(|made| made.status.success()) {
+            skip(TestNeed::Openssl, &format!("no certificate can be made: {made:?}"));
+            return None;
+        }
+        let mut process = Command::new("/usr/bin/python3")
+            .args(["-c", TLS_SERVER])
+            .current_dir(folder.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Some(Self { process, folder, port: line.trim().parse().unwrap() })
+    }
+
+    fn certificate(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("cert.pem")).unwrap()
+    }
+}
+
+impl Drop for TlsServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Asks over TLS with every client that is installed, each of which finds the proxy by itself.
+const ASK_OVER_TLS: &str = r#"
+import shutil, ssl, subprocess, urllib.request
+open("cert.pem", "w").write(given["certificate"])
+def python(url):
+    context = ssl.create_default_context(cafile="cert.pem")
+    with urllib.request.urlopen(url, timeout=10, context=context) as answer:
+        assert answer.read() == b"safe"
+def program(words):
+    env = dict(os.environ, NODE_EXTRA_CA_CERTS=os.path.abspath("cert.pem"))
+    done = subprocess.run(words, capture_output=True, timeout=20, env=env)
+    if done.stdout != b"safe":
+        raise OSError(done.returncode, done.stderr)
+get = """require("https").get(process.argv[1], answer => answer.pipe(process.stdout))
+    .on("error", () => process.exit(1))"""
+for name, port in [("granted", given["granted"]), ("other", given["other"])]:
+    url = "https://127.0.0.1:%d/" % port
+    attempt(name + "_python", lambda: python(url))
+    if shutil.which("curl"):
+        attempt(name + "_curl", lambda: program(["curl", "-sS", "--cacert", "cert.pem", url]))
+    if shutil.which("node"):
+        attempt(name + "_node", lambda: program(["node", "-e", get, url]))
+"#;
+
+#[test]
+fn clients_reach_a_granted_server_over_tls_through_the_proxy_and_no_other() {
+    let (Some(granted), Some(other)) = (TlsServer::start(), TlsServer::start()) else { return };
+    for case in test_cases() {
+        if case.tier != "full" {
+            continue;
+        }
+        let attack = AttackScript::python(ASK_OVER_TLS)
+            .argument("granted", granted.port)
+            .argument("other", other.port);
+        let ask = |certificate: String| {
+            let network = json!([format!("127.0.0.1:{}", granted.port)]);
+            let attack = attack.clone().argument("certificate", certificate);
+            attack.request_field("network", network).run(case)
+        };
+        let answer = ask(granted.certificate());
+        let went = attempts(answer["stdout"].as_str().unwrap());
+        assert_eq!(went["granted_python"], None, "{case:?}: {answer}");
+        assert!(went.len() >= 2, "{case:?}: {answer}");
+        for (name, how) in &went {
+            assert_eq!(how.is_none(), name.starts_with("granted_"), "{name}, {case:?}: {answer}");
+        }
+        // The other side is the server itself and not the proxy: its certificate is what counts.
+        let answer = ask(other.certificate());
+        let went = attempts(answer["stdout"].as_str().unwrap());
+        assert!(went.values().all(Option::is_some), "{case:?}: {answer}");
     }
 }

@@ -16,6 +16,8 @@ pub(crate) enum TestNeed {
     Isolation,
     /// Python, Node, bash and sh in the system's directories.
     Interpreters,
+    /// `openssl`, which makes a certificate for a test.
+    Openssl,
     /// `LibreOffice` in the system's directories.
     Office,
     /// A set-user-id program, and a file system that honours it.
@@ -36,6 +38,7 @@ impl TestNeed {
             Self::Root => "SKILLWIRE_REQUIRE_ROOT",
             Self::Isolation => "SKILLWIRE_REQUIRE_ISOLATION",
             Self::Interpreters => "SKILLWIRE_REQUIRE_INTERPRETERS",
+            Self::Openssl => "SKILLWIRE_REQUIRE_OPENSSL",
             Self::Office => "SKILLWIRE_REQUIRE_OFFICE",
             Self::SetUserId => "SKILLWIRE_REQUIRE_SET_USER_ID",
             Self::Entry32Bit => "SKILLWIRE_REQUIRE_32_BIT_ENTRY",

@@ -15,6 +15,10 @@ const WANTED_CONTROLLERS: [&str; 3] = ["memory", "pids", "cpu"];
 /// controllers for those below it.
 const SUPERVISOR_CGROUP: &str = "skillwire-supervisor";
 
+/// The cgroup at the top of the hierarchy in which root's runs are, where the cgroup of root's process
+/// holds other processes.
+const ROOT_CGROUP: &str = "skillwire";
+
 /// A cgroup below which the cgroups of runs are created.
 #[derive(Debug)]
 pub(super) struct DelegatedCgroup {
@@ -44,9 +48,41 @@ impl DelegatedCgroup {
             .ok_or_else(|| "this process is in no version 2 cgroup".to_owned());
         let delegated = own
             .and_then(|own| Self::prepare(&own, std::process::id()))
+            .or_else(|why| Self::of_root().ok_or(why))
             .or_else(|why| Self::of_version_1().ok_or(why))?;
         run_cgroup::remove_abandoned(&delegated.base);
         Ok(delegated)
+    }
+
+    /// A cgroup at the top of the hierarchy, for root in a cgroup that others are in as well.
+    fn of_root() -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            return None;
+        }
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let top = version_2_mounts(&mounts).find(|(root, _)| *root == Path::new("/"))?.1;
+        Self::below_top(top)
+    }
+
+    /// Makes a cgroup below the topmost one, where that lets those below it be bounded. Nothing that is
+    /// there changes. The cgroup stays, without processes, for later runs.
+    fn below_top(top: &Path) -> Option<Self> {
+        let enabled = words(&top.join("cgroup.subtree_control"));
+        let is_enabled = |name: &&str| enabled.iter().any(|word| word == name);
+        let mut controllers: Vec<_> = WANTED_CONTROLLERS.into_iter().filter(is_enabled).collect();
+        if !are_enough(&controllers) {
+            return None;
+        }
+        let base = top.join(ROOT_CGROUP);
+        match fs::create_dir(&base) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return None,
+            _ => {}
+        }
+        controllers.retain(|name| enable(&base, name).is_ok());
+        let delegated = Self { base, controllers, version: CgroupVersion::Two };
+        let is_usable =
+            are_enough(&delegated.controllers) && run_cgroup::try_creating(&delegated).is_ok();
+        is_usable.then_some(delegated)
     }
 
     /// The cgroup of this process that bounds memory by the first version's interface, which only
@@ -151,17 +187,10 @@ impl OwnCgroup {
     /// Finds a process's version 2 cgroup in its lists of mounts and of cgroups.
     fn find(mounts: &str, cgroups: &str) -> Option<Self> {
         let cgroup = Path::new(cgroups.lines().find_map(|line| line.strip_prefix("0::"))?);
-        mounts.lines().find_map(|line| {
-            let (before, after) = line.split_once(" - ")?;
-            if after.split(' ').next()? != "cgroup2" {
-                return None;
-            }
-            let mut fields = before.split(' ').skip(3);
-            let root = fields.next()?;
-            let mount_point = fields.next()?;
+        version_2_mounts(mounts).find_map(|(root, mount_point)| {
             let inside = cgroup.strip_prefix(root).ok()?;
             let topmost = inside.as_os_str().is_empty();
-            Some(Self { path: Path::new(mount_point).join(inside), topmost })
+            Some(Self { path: mount_point.join(inside), topmost })
         })
     }
 
@@ -202,6 +231,18 @@ fn find_version_1(mounts: &str, cgroups: &str) -> Option<PathBuf> {
         let root = fields.next()?;
         let mount_point = fields.next()?;
         Some(Path::new(mount_point).join(Path::new(cgroup).strip_prefix(root).ok()?))
+    })
+}
+
+/// What is mounted of the hierarchy of version 2, and where.
+fn version_2_mounts(mounts: &str) -> impl Iterator<Item = (&Path, &Path)> {
+    mounts.lines().filter_map(|line| {
+        let (before, after) = line.split_once(" - ")?;
+        if after.split(' ').next()? != "cgroup2" {
+            return None;
+        }
+        let mut fields = before.split(' ').skip(3);
+        Some((Path::new(fields.next()?), Path::new(fields.next()?)))
     })
 }
 
@@ -320,6 +361,28 @@ mod tests {
                     if processes == "42\n" { "cannot be divided" } else { "holds other processes" };
                 assert!(why.contains(expected), "{why}");
             }
+        }
+    }
+
+    #[test]
+    fn root_in_a_shared_group_gets_one_at_the_top_and_leaves_the_others_alone() {
+        let top = cgroup("memory pids cpu io\n", "memory pids cpu\n", "1\n2\n");
+        // What a killed process left there; no process has so high an id.
+        let abandoned = top.path().join("skillwire/skillwire-run-4194305-0");
+        fs::create_dir_all(&abandoned).unwrap();
+        let found = DelegatedCgroup::below_top(top.path()).unwrap();
+        assert_eq!(found.base, top.path().join("skillwire"));
+        assert_eq!(found.controllers, ["memory", "pids", "cpu"]);
+        run_cgroup::remove_abandoned(&found.base);
+        assert!(!abandoned.exists(), "the next run clears what is left");
+        let read = |name: &str| fs::read_to_string(top.path().join(name)).unwrap();
+        assert_eq!(read("cgroup.procs"), "1\n2\n", "no process had to move");
+        assert_eq!(read("cgroup.subtree_control"), "memory pids cpu\n");
+        // Where the topmost group bounds nothing below it, none is made.
+        for enabled in ["\n", "cpu io\n"] {
+            let top = cgroup("memory pids cpu io\n", enabled, "1\n2\n");
+            assert!(DelegatedCgroup::below_top(top.path()).is_none(), "{enabled}");
+            assert!(!top.path().join("skillwire").exists());
         }
     }
 
