@@ -10,8 +10,12 @@ use super::{
     targets::Project,
 };
 use crate::{
-    args::RemoveArgs, commands::Outcome, exit::Exit, output::counted, prose, report, session,
-    settings::HostSettings,
+    args::RemoveArgs,
+    commands::Outcome,
+    exit::Exit,
+    output::counted,
+    prose, report, session,
+    settings::{AgentSettings, HostSettings},
 };
 
 pub(in crate::commands) fn run(args: &RemoveArgs) -> Outcome {
@@ -39,9 +43,11 @@ pub(in crate::commands) fn run(args: &RemoveArgs) -> Outcome {
     }
     if !args.json {
         let mut err = prose::stderr();
+        let folders = AgentSettings::resolve()?;
         for skill in &found {
             for placement in &skill.placements {
-                writeln!(err, "{}  {}", kept::name_of(skill), placement.directory.display())?;
+                let directory = folders.short(&placement.directory);
+                writeln!(err, "{}  {directory}", kept::name_of(skill))?;
             }
         }
     }

@@ -124,3 +124,21 @@ async fn a_sync_shows_what_the_project_names_and_what_is_pinned() {
     assert_eq!(screen.wait().await.0, Some(0));
     assert!(forge.exists("work/.claude/skills/pdf/scripts/fill.sh"));
 }
+
+#[tokio::test]
+async fn a_removal_names_the_folders_before_it_asks() {
+    let forge = Forge::at_a_fixed_time();
+    forge.set_forge(STATE, &forge.url());
+    let add = ["add", "acme/skills", "--all", "--agent", "claude-code", "--agent", "codex"];
+    finish(installed(&forge.user, &[&add[..], &["--global", "--yes"]].concat()))
+        .await
+        .assert_exit(0);
+    let mut screen = TestScreen::start(installed(&forge.user, &["remove", "--all"]), (80, 10));
+    let shown = screen.wait_for("Remove 2 skills? [y/N]").await;
+    assert!(shown.contains("pdf  ~/.claude/skills/pdf"), "{shown}");
+    screen.press("y\n");
+    screen.wait_for("Removed pdf.").await;
+    screen.assert_picture("remove.svg");
+    assert_eq!(screen.wait().await.0, Some(0));
+    assert!(!forge.exists(".claude/skills"));
+}
