@@ -70,6 +70,12 @@ impl Frontmatter {
         self.fields.get("description").and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// Returns the path of the skill's file that declares the arguments of its scripts:
+    /// `metadata.skillwire-scripts`.
+    pub fn script_declarations(&self) -> Option<&str> {
+        self.fields.get("metadata")?.get("skillwire-scripts")?.as_str()
+    }
+
     /// Returns every field the author wrote.
     pub fn fields(&self) -> &Map<String, Value> {
         &self.fields

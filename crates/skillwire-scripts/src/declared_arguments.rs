@@ -2,19 +2,21 @@
 //!
 //! The frontmatter of `SKILL.md` names a JSON file of the skill in `metadata.skillwire-scripts`. The
 //! file has one entry for each script: a schema for its arguments, and which of them are
-//! positional. Arguments that do not fit are refused before the script starts.
+//! positional. Arguments that do not fit are refused before the script starts, whether they come as
+//! an object or as words.
 
 mod schema;
+mod words;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use skillwire_core::RelPath;
+use skillwire_core::{RelPath, visible::one_line};
 use skillwire_sandbox::{InvalidArguments, JobFile, ScriptArguments};
 
 use self::schema::Schema;
 
-/// The key of `metadata` whose value is the path of the declarations.
-pub(crate) const METADATA_KEY: &str = "skillwire-scripts";
+/// The most arguments of one script that are described.
+const MAX_DESCRIBED: usize = 32;
 
 /// The largest file of declarations.
 const MAX_BYTES: usize = 256 * 1024;
@@ -37,6 +39,26 @@ pub enum DeclarationError {
     /// The arguments fit, and cannot be passed.
     #[error(transparent)]
     Words(#[from] InvalidArguments),
+}
+
+/// Checks words for a script against what the skill declares in the file at `declarations`, if it names
+/// one.
+pub fn check_declared_words(
+    declarations: Option<&str>,
+    files: &[JobFile],
+    script: &RelPath,
+    words: &[String],
+) -> Result<(), DeclarationError> {
+    let Some(path) = declarations else { return Ok(()) };
+    match DeclaredArguments::read(path, files, script)? {
+        Some(declared) => declared.check_words(words),
+        None => Ok(()),
+    }
+}
+
+/// Says on one line which arguments a file of declarations names for a script, if any.
+pub fn describe_declared(declarations: &[u8], script: &RelPath) -> Option<String> {
+    DeclaredArguments::parse(declarations, script).ok()?.map(|declared| declared.describe())
 }
 
 /// What a skill declares about one script.
@@ -64,13 +86,44 @@ impl DeclaredArguments {
             |why: &str| DeclarationError::Declaration { file: shown.clone(), why: why.to_owned() };
         let file = files.iter().find(|file| file.path.as_str() == path);
         let file = file.ok_or_else(|| unusable("the skill has no such file"))?;
-        if file.bytes.len() > MAX_BYTES {
-            return Err(unusable("it is too large"));
+        Self::parse(&file.bytes, script).map_err(|why| unusable(&why))
+    }
+
+    fn parse(declarations: &[u8], script: &RelPath) -> Result<Option<Self>, String> {
+        if declarations.len() > MAX_BYTES {
+            return Err("it is too large".to_owned());
         }
         let mut scripts: Map<String, Value> =
-            serde_json::from_slice(&file.bytes).map_err(|error| unusable(&error.to_string()))?;
+            serde_json::from_slice(declarations).map_err(|error| error.to_string())?;
         let Some(declared) = scripts.remove(script.as_str()) else { return Ok(None) };
-        serde_json::from_value(declared).map(Some).map_err(|error| unusable(&error.to_string()))
+        serde_json::from_value(declared).map(Some).map_err(|error| error.to_string())
+    }
+
+    /// Names the arguments, where each belongs on a command line, and what it has to be.
+    fn describe(&self) -> String {
+        let command = self.command.as_deref();
+        let positional = || self.positional.iter().map(String::as_str);
+        let is_option = |name: &&str| command != Some(name) && positional().all(|it| it != *name);
+        let options = self.schema.property_names().filter(is_option);
+        let all = command.into_iter().chain(positional()).chain(options).take(MAX_DESCRIBED);
+        let described = all.map(|name| {
+            let schema = self.schema.property(name);
+            let kind = schema.map_or_else(|| "any value".to_owned(), Schema::words);
+            let place = if command == Some(name) {
+                "the first word".to_owned()
+            } else if positional().any(|it| it == name) {
+                let several = schema.is_some_and(Schema::takes_array);
+                if several { "positional words" } else { "a positional word" }.to_owned()
+            } else if name.len() == 1 {
+                format!("`-{name}`")
+            } else {
+                format!("`--{name}`")
+            };
+            let needed = if self.schema.requires(name) { ", required" } else { "" };
+            one_line(&format!("{name} ({place}{needed}): {kind}"))
+        });
+        let described: Vec<_> = described.collect();
+        if described.is_empty() { "none".to_owned() } else { described.join("; ") }
     }
 
     /// Checks arguments, and turns them into words. All of them are on standard input, too.
@@ -78,6 +131,11 @@ impl DeclaredArguments {
         &self,
         arguments: Option<&Value>,
     ) -> Result<ScriptArguments, DeclarationError> {
+        if let Some(Value::Array(values)) = arguments {
+            let arguments = ScriptArguments::from_array(values)?;
+            self.check_words(arguments.words())?;
+            return Ok(arguments);
+        }
         let none = Value::Object(Map::new());
         let arguments = arguments.filter(|value| !value.is_null()).unwrap_or(&none);
         self.schema.check(arguments, "arguments").map_err(DeclarationError::Arguments)?;
@@ -110,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    fn declared() -> DeclaredArguments {
+    pub(super) fn declared() -> DeclaredArguments {
         let file = json!({ "scripts/palette.py": {
             "arguments": {
                 "type": "object",
@@ -155,11 +213,22 @@ mod tests {
                 json!({ "action": "check", "colors": ["#fff"], "x": 1 }),
                 "`arguments.x` is not known",
             ),
-            (json!(["check"]), "`arguments` is not an object"),
+            (json!(["check"]), "`arguments` lacks `colors`"),
+            (json!("check"), "`arguments` is not an object"),
         ] {
             let refused = declared().apply(Some(&sent)).unwrap_err().to_string();
             assert!(refused.contains(said), "{sent}: {refused}");
         }
+    }
+
+    #[test]
+    fn a_declaration_is_described_on_one_line() {
+        assert_eq!(
+            declared().describe(),
+            "action (the first word, required): \"check\" or \"sheet\"; colors (positional words, \
+             required): an array of text; quiet (`--quiet`): true or false; size (`--size`): an \
+             integer"
+        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ use skillwire_sandbox::{
 use tokio::time::Instant;
 
 use crate::{
+    declared_arguments::check_declared_words,
     inputs::{InputError, UserInputs},
     reply,
     runner::{CompletedRun, RunReport, ScriptRunner},
@@ -26,6 +27,10 @@ pub struct FileRun<E> {
     pub files: BoxFuture<'static, Result<Vec<(RelPath, Bytes)>, E>>,
     /// The path of the script.
     pub script: RelPath,
+    /// The file of the skill that declares the arguments of its scripts, if there is one.
+    pub declarations: Option<String>,
+    /// A sentence about how packages are installed that the script lists and that are not there.
+    pub how_to_install: Option<String>,
     /// Its arguments.
     pub words: Vec<String>,
     /// Files and folders of the user that are copied in, with links resolved.
@@ -59,7 +64,7 @@ pub enum FileRunError<E> {
 impl CompletedRun {
     /// Returns sentences for a model: how the run ended, and what is missing from the output.
     pub fn summary(&self) -> String {
-        reply::summary(&self.outcome, &self.files)
+        reply::summary(&self.outcome, &self.files, self.note.as_deref())
     }
 
     /// Returns blocks of content: what the script wrote, and links to the files that it left.
@@ -88,15 +93,23 @@ impl ScriptRunner {
         let bytes = run.words.iter().map(String::len).sum();
         let arguments = ScriptArguments::from_words(run.words, Vec::new());
         let arguments = arguments.map_err(ScriptNotRun::from)?;
+        let declarations = run.declarations.as_deref();
         let slot = self.wait(&run.caller, bytes, asked, &on_report).await?;
         let files = run.files.await.map_err(FileRunError::Files)?;
         let inputs = read_inputs(run.inputs).await?;
         let digest = files.iter().find(|(path, _)| *path == run.script);
         let digest = digest.map(|(_, bytes)| Digest::of(bytes));
-        let files = files.into_iter().map(|(path, bytes)| JobFile { path, bytes }).collect();
+        let files: Vec<_> =
+            files.into_iter().map(|(path, bytes)| JobFile { path, bytes }).collect();
+        check_declared_words(declarations, &files, &run.script, arguments.words())
+            .map_err(ScriptNotRun::from)?;
+        let installed = self.installed_packages(&run.script, &files);
+        let how_to_install = run.how_to_install.as_deref();
+        let note = installed.missing.as_ref().map(|missing| missing.note(how_to_install));
         let script = run.script.to_string();
         let job = || {
-            let mut job = ScriptJob::new(files, run.script, arguments, &self.interpreters)?;
+            let mut job = ScriptJob::new(files, run.script, arguments, &installed.interpreters)?;
+            installed.add_to(&mut job)?;
             job.set_inputs(inputs)?;
             for (name, value) in run.variables {
                 job.grant_variable(&name, value)?;
@@ -108,7 +121,7 @@ impl ScriptRunner {
         let (outcome, mut record) = self.run_job(job()?, slot, None, asked, &on_report).await?;
         record["script"] = script.into();
         record["script_digest"] = digest.map(|digest| digest.to_string()).into();
-        Ok(self.completed(&run.caller, (outcome, record))?)
+        Ok(self.completed(&run.caller, (outcome, record), note)?)
     }
 }
 

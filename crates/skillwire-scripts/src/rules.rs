@@ -1,5 +1,7 @@
 //! The operator's rules: which scripts may run, and what they are granted.
 
+use std::collections::BTreeSet;
+
 use skillwire_core::RelPath;
 use skillwire_sandbox::{NetworkDestination, RunLimits};
 use skillwire_source::PathPatterns;
@@ -60,6 +62,12 @@ impl ExecutionRules {
     /// Takes rules in order.
     pub fn new(rules: Vec<ExecutionRule>) -> Self {
         Self(rules)
+    }
+
+    /// The destinations that scripts may connect to, by any rule, without repetition.
+    pub(crate) fn destinations(&self) -> Vec<String> {
+        let all = self.0.iter().flat_map(|rule| &rule.destinations).map(ToString::to_string);
+        all.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The rule for a script of a skill, which is named by its path.

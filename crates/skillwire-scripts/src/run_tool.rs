@@ -37,18 +37,29 @@ pub struct RunScriptTool {
 impl RunScriptTool {
     /// Offers scripts of the skills in this catalogue, as far as the runner's rules allow them.
     pub fn new(catalog: Arc<Catalog>, runner: Arc<ScriptRunner>) -> Self {
-        Self { catalog, runner, tools: Items::of([description()]) }
+        let tools = Items::of([description(&runner.granted_destinations())]);
+        Self { catalog, runner, tools }
     }
 }
 
-fn description() -> Value {
+/// Describes the tool, with the destinations that the operator grants to scripts.
+fn description(destinations: &[String]) -> Value {
+    let network = match destinations {
+        [] => "no network".to_owned(),
+        few if few.len() <= MAX_CHOICES => {
+            format!("no network but what the operator grants some scripts ({})", few.join(", "))
+        }
+        _ => "no network but what the operator grants some scripts".to_owned(),
+    };
     json!({
         "name": NAME,
         "title": "Run a script of a skill",
-        "description": "Runs a script that a skill on this server ships, isolated from everything \
-            else: no network, no files but the skill's own, bounded time and memory. Returns what it \
-            wrote, and links to files it left. Only scripts that the operator allows are run; without \
-            `script`, the call lists them.",
+        "description": format!(
+            "Runs a script that a skill on this server ships, isolated from everything else: \
+             {network}, no files but the skill's own, bounded time and memory. Returns what it wrote, \
+             and links to files it left. Only scripts that the operator allows are run; without \
+             `script`, the call lists them, with their arguments where the skill declares them."
+        ),
         "inputSchema": {
             "type": "object",
             "properties": {
@@ -100,7 +111,8 @@ fn description() -> Value {
             "required": ["skill"],
             "additionalProperties": false,
         },
-        "annotations": { "readOnlyHint": false, "destructiveHint": false, "openWorldHint": false },
+        "annotations": { "readOnlyHint": false, "destructiveHint": false,
+                         "openWorldHint": !destinations.is_empty() },
     })
 }
 
@@ -117,9 +129,8 @@ impl Offer for RunScriptTool {
             let Invocation { mut arguments, client, .. } = invocation;
             let (skill, script) = found?;
             let Some(script) = script else {
-                return Ok(ToolReply::text(reply::allowed_scripts(
-                    &runner.allowed_scripts(&skill),
-                )));
+                let described = runner.described_scripts(&skill).await;
+                return Ok(ToolReply::text(reply::allowed_scripts(&described)));
             };
             let caller = client.caller().name.clone();
             let inputs = arguments.remove("inputs").unwrap_or_default();
@@ -143,8 +154,7 @@ impl Offer for RunScriptTool {
             let run = runner.run(request, |run| reply::report_progress(client.progress(), run));
             match run.await {
                 Ok(run) => {
-                    let summary = reply::summary(&run.outcome, &run.files);
-                    let mut reply = ToolReply::text(summary);
+                    let mut reply = ToolReply::text(run.summary());
                     reply.is_error = !run.outcome.end.is_success();
                     reply.content.extend(reply::content(&run.outcome, &run.files));
                     Ok(reply)
@@ -222,5 +232,23 @@ fn find_skill(snapshot: &Snapshot, text: &str) -> Result<Arc<Skill>, RpcError> {
                 format!("Several skills are called `{name}`: {paths}{more}. Name one by its path.");
             Err(RpcError::invalid_params(message))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tool_says_which_network_is_granted() {
+        let none = description(&[]);
+        assert!(none["description"].as_str().unwrap().contains("else: no network, no files but"));
+        assert_eq!(none["annotations"]["openWorldHint"], false);
+        let granted = description(&["api.example.com:443".to_owned()]);
+        let text = granted["description"].as_str().unwrap();
+        let words =
+            "no network but what the operator grants some scripts (api.example.com:443), no";
+        assert!(text.contains(words), "{text}");
+        assert_eq!(granted["annotations"]["openWorldHint"], true);
     }
 }

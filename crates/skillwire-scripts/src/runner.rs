@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 use skillwire_core::{
@@ -9,8 +10,8 @@ use skillwire_core::{
     received::{self, EntryLimits},
 };
 use skillwire_sandbox::{
-    CancelHandle, InterpreterFinder, RunOutcome, RunProgress, Sandbox, ScriptArguments, ScriptJob,
-    ScriptLanguage, run_record,
+    CancelHandle, InterpreterFinder, JobFile, RunOutcome, RunProgress, Sandbox, ScriptArguments,
+    ScriptJob, ScriptLanguage, run_record,
 };
 use skillwire_source::{FileTree, Skill, SkillContent};
 use tokio::{
@@ -21,6 +22,7 @@ use tokio::{
 use crate::{
     audit::{self, AuditSubject},
     declared_arguments::{self, DeclaredArguments},
+    environments::{InstalledPackages, PackageCache},
     output_store::{OutputRetention, OutputStore, RetainedFile},
     rules::{ExecutionRule, ExecutionRules},
     run_files::{read_files, read_inputs},
@@ -83,6 +85,17 @@ pub struct CompletedRun {
     pub files: Vec<RetainedFile>,
     /// The record of the run for an audit log.
     pub record: Value,
+    /// Sentences about packages that the script lists and did not get.
+    pub note: Option<String>,
+}
+
+/// A script that may run, as clients are told of it.
+pub(crate) struct DescribedScript {
+    pub(crate) path: RelPath,
+    /// The arguments that the skill declares for it, on one line.
+    pub(crate) arguments: Option<String>,
+    /// The destinations that it may connect to.
+    pub(crate) network: Vec<String>,
 }
 
 /// Runs scripts that rules allow, each in isolation.
@@ -92,6 +105,7 @@ pub struct ScriptRunner {
     rules: ExecutionRules,
     outputs: OutputStore,
     queue: RunQueue,
+    packages: Option<PackageCache>,
 }
 
 impl fmt::Debug for ScriptRunner {
@@ -109,7 +123,24 @@ impl ScriptRunner {
             rules,
             outputs: OutputStore::new(OutputRetention::default()),
             queue: RunQueue::new(QueueLimits::default()),
+            packages: None,
         }
+    }
+
+    /// Gives scripts the packages that they list and that are in this cache. None is installed.
+    #[must_use]
+    pub fn with_packages(mut self, cache: PackageCache) -> Self {
+        self.packages = Some(cache);
+        self
+    }
+
+    /// What a script is started with.
+    pub(crate) fn installed_packages(
+        &self,
+        script: &RelPath,
+        files: &[JobFile],
+    ) -> InstalledPackages {
+        InstalledPackages::find(self.packages.as_ref(), &self.interpreters, script, files)
     }
 
     /// Replaces how much output of scripts is kept, and how long.
@@ -138,6 +169,29 @@ impl ScriptRunner {
         paths.filter(is_script).filter(allowed).cloned().collect()
     }
 
+    /// The destinations that scripts are granted by any rule.
+    pub(crate) fn granted_destinations(&self) -> Vec<String> {
+        self.rules.destinations()
+    }
+
+    /// The scripts of a skill that may run, each with its arguments and grants.
+    pub(crate) async fn described_scripts(&self, skill: &Skill) -> Vec<DescribedScript> {
+        let allowed = self.allowed_scripts(skill);
+        let declarations = declarations(skill).await;
+        let describe = |script: RelPath| {
+            let declared = declarations.as_ref();
+            let rule = self.rules.find(&skill.path(), &script);
+            let network = rule.map(|rule| &rule.destinations).into_iter().flatten();
+            DescribedScript {
+                arguments: declared
+                    .and_then(|bytes| declared_arguments::describe_declared(bytes, &script)),
+                network: network.map(ToString::to_string).collect(),
+                path: script,
+            }
+        };
+        allowed.into_iter().map(describe).collect()
+    }
+
     /// The files that callers can read.
     pub fn outputs(&self) -> &OutputStore {
         &self.outputs
@@ -164,7 +218,7 @@ impl ScriptRunner {
             audit::log_refused(&subject, &reason);
             return Err(reason);
         }
-        let (job, slot) = match self.wait_and_prepare(&request, asked, &on_report).await {
+        let (job, note, slot) = match self.wait_and_prepare(&request, asked, &on_report).await {
             Ok(prepared) => prepared,
             Err(reason) => {
                 audit::log_refused(&subject, &reason);
@@ -172,7 +226,7 @@ impl ScriptRunner {
             }
         };
         let ran = self.run_job(job, slot, Some(subject), asked, &on_report).await?;
-        self.completed(&request.caller, ran)
+        self.completed(&request.caller, ran, note)
     }
 
     /// Keeps the files of a run for its caller.
@@ -180,9 +234,10 @@ impl ScriptRunner {
         &self,
         caller: &str,
         (outcome, record): (RunOutcome, Value),
+        note: Option<String>,
     ) -> Result<CompletedRun, ScriptNotRun> {
         let files = self.outputs.keep(caller, &outcome.files);
-        Ok(CompletedRun { files: files.map_err(ScriptNotRun::Random)?, outcome, record })
+        Ok(CompletedRun { files: files.map_err(ScriptNotRun::Random)?, outcome, record, note })
     }
 
     /// Refuses what can be refused at once, waits for the request's turn, and reads the files.
@@ -191,14 +246,15 @@ impl ScriptRunner {
         request: &ScriptRequest,
         asked: Instant,
         on_report: &impl Fn(&RunReport),
-    ) -> Result<(ScriptJob, RunSlot), ScriptNotRun> {
+    ) -> Result<(ScriptJob, Option<String>, RunSlot), ScriptNotRun> {
         let rule = self.rules.find(&request.skill.path(), &request.script);
         let rule = rule.ok_or(ScriptNotRun::NotAllowed)?;
         let arguments = read_arguments(request.arguments.as_ref())?;
         let inputs: usize = request.inputs.iter().map(SentInput::held_bytes).sum();
         let bytes = request.arguments.as_ref().map_or(0, held_bytes).saturating_add(inputs);
         let slot = self.wait(&request.caller, bytes, asked, on_report).await?;
-        Ok((self.job(request, rule, arguments).await?, slot))
+        let (job, note) = self.job(request, rule, arguments).await?;
+        Ok((job, note, slot))
     }
 
     /// Waits for the turn of a request.
@@ -288,7 +344,7 @@ impl ScriptRunner {
         request: &ScriptRequest,
         rule: &ExecutionRule,
         arguments: ScriptArguments,
-    ) -> Result<ScriptJob, ScriptNotRun> {
+    ) -> Result<(ScriptJob, Option<String>), ScriptNotRun> {
         let ScriptRequest { skill, script, .. } = request;
         let files = read_files(file_tree(skill)?.clone()).await?;
         let arguments = match declaration_file(skill) {
@@ -298,7 +354,10 @@ impl ScriptRunner {
             },
             None => arguments,
         };
-        let mut job = ScriptJob::new(files, script.clone(), arguments, &self.interpreters)?;
+        let installed = self.installed_packages(script, &files);
+        let note = installed.missing.as_ref().map(|missing| missing.note(None));
+        let mut job = ScriptJob::new(files, script.clone(), arguments, &installed.interpreters)?;
+        installed.add_to(&mut job)?;
         job.set_inputs(read_inputs(&request.inputs).await?)?;
         for (name, value) in &rule.variables {
             job.grant_variable(name, value.clone())?;
@@ -307,7 +366,7 @@ impl ScriptRunner {
             job.grant_destination(destination.clone());
         }
         job.set_limits(rule.limits.clone());
-        Ok(job)
+        Ok((job, note))
     }
 }
 
@@ -343,8 +402,15 @@ fn file_tree(skill: &Skill) -> Result<&FileTree, ScriptNotRun> {
 /// The file in which a skill declares the arguments of its scripts.
 fn declaration_file(skill: &Skill) -> Option<String> {
     let entry = received::read(&skill.entry, EntryLimits::default()).ok()?;
-    let metadata = entry.frontmatter.fields().get("metadata")?;
-    Some(metadata.get(declared_arguments::METADATA_KEY)?.as_str()?.to_owned())
+    entry.frontmatter.script_declarations().map(str::to_owned)
+}
+
+/// The content of that file, if it can be read.
+async fn declarations(skill: &Skill) -> Option<Bytes> {
+    let path = RelPath::parse(&declaration_file(skill)?).ok()?;
+    let tree = file_tree(skill).ok()?;
+    let file = FileTree { files: [tree.file(&path)?.clone()].into(), ..tree.clone() };
+    Some(read_files(file).await.ok()?.pop()?.bytes)
 }
 
 fn has_file(request: &ScriptRequest) -> Result<(), ScriptNotRun> {
@@ -383,7 +449,6 @@ impl AuditSubject {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use bytes::Bytes;
     use parking_lot::Mutex;
     use serde_json::json;
     use skillwire_core::SkillUri;

@@ -55,8 +55,10 @@ impl RunScripts for SkillsPageScripts {
             if let RunEnd::Stopped(reason) = run.outcome.end {
                 return Err(NotRun(format!("The script was stopped: {reason}.")));
             }
+            let mut content = reply::content(&run.outcome, &run.files);
+            content.extend(run.note.map(|note| json!({ "type": "text", "text": note })));
             Ok(json!({
-                "content": reply::content(&run.outcome, &run.files),
+                "content": content,
                 "isError": !run.outcome.end.is_success(),
             }))
         }

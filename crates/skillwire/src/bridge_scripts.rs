@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::{FutureExt as _, future::BoxFuture};
+use skillwire_core::{RelPath, visible::one_line};
 use skillwire_gateway::{BridgeScript, BridgeScripts, ScriptFailure, ScriptReport, ScriptResult};
 use skillwire_scripts::{
     ExecutionRules, FileRun, FileRunError, NetworkDestination, RunReport, ScriptRunner,
@@ -10,7 +11,7 @@ use skillwire_scripts::{
 use skillwire_server::offer::Linked;
 use skillwire_trust::{InputPath, Refusal, RunGrants};
 
-use crate::{args::IsolationArgs, execution, failure::Failure, settings};
+use crate::{args::IsolationArgs, execution, failure::Failure, refusals, settings};
 
 /// The name under which files of runs are kept; a bridge has one user.
 const CALLER: &str = "";
@@ -31,6 +32,7 @@ pub(crate) fn scripts(
     }
     // The user's grants decide, and no rules of an operator.
     let runner = ScriptRunner::new(sandbox, interpreters, ExecutionRules::default());
+    let runner = execution::with_packages(runner);
     Ok(Some(Arc::new(SandboxedScripts(Arc::new(runner)))))
 }
 
@@ -46,12 +48,23 @@ impl BridgeScripts for SandboxedScripts {
     fn run(&self, script: BridgeScript) -> BoxFuture<'static, Result<ScriptResult, ScriptFailure>> {
         let runner = Arc::clone(&self.0);
         async move {
-            let BridgeScript { files, script, words, grants, reports, .. } = script;
+            let BridgeScript { skill, files, script, declarations, words, grants, reports, .. } =
+                script;
             let variables = variables(&grants)?;
+            let command = format!(
+                "skillwire run {} {}",
+                refusals::argument(&skill.to_string()),
+                refusals::argument(script.as_str())
+            );
             let run = FileRun {
                 caller: CALLER.to_owned(),
                 files,
                 script,
+                declarations,
+                how_to_install: Some(format!(
+                    "`{}` shows them to the user, and installs them if the user agrees.",
+                    one_line(&command)
+                )),
                 words,
                 inputs: grants.inputs.iter().map(|path| path.as_path().to_owned()).collect(),
                 variables,
@@ -73,6 +86,10 @@ impl BridgeScripts for SandboxedScripts {
             })
         }
         .boxed()
+    }
+
+    fn describe_arguments(&self, declarations: &[u8], script: &RelPath) -> Option<String> {
+        skillwire_scripts::describe_declared(declarations, script)
     }
 
     fn output(&self, uri: &str) -> Option<Linked> {

@@ -8,6 +8,7 @@ use skillwire_sandbox::{
     InterpreterFinder, InvalidJob, IsolationPolicy, IsolationUnavailable, NetworkDestination,
     RunError, RunLimits, RunOutcome, Sandbox, ScriptJob, ScriptLanguage, run_record,
 };
+use skillwire_scripts::{PackageCache, ScriptRunner};
 #[cfg(feature = "host")]
 use skillwire_trust::RunGrants;
 
@@ -20,6 +21,14 @@ pub(crate) fn sandbox(isolation: IsolationArgs) -> Sandbox {
     match settings::isolation_file() {
         Some(file) => sandbox.with_isolation_cache(file),
         None => sandbox,
+    }
+}
+
+/// Lets scripts use the packages that the user agreed to install for `skillwire run`.
+pub(crate) fn with_packages(runner: ScriptRunner) -> ScriptRunner {
+    match settings::package_folder() {
+        Some(folder) => runner.with_packages(PackageCache::new(folder)),
+        None => runner,
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use skillwire_core::{RelPath, visible};
 use skillwire_dialects::skills_page::RemoteRun;
 use skillwire_engine::offer::{Client, ToolReply};
+use skillwire_host::Window;
 use skillwire_trust::{
     InputPath, InvalidNetworkGrant, InvalidRunGrant, NetworkGrant, Reason, Refusal, RunGrants,
     RunRequest, VariableName, is_script,
@@ -51,7 +52,7 @@ impl Bridge {
         // A script may run only while its skill is approved as the conversation has seen it.
         opened.window.still_approved()?;
         let Some(script) = arguments.optional("script")? else {
-            return Ok(ToolReply::text(self.scripts_of(&opened)));
+            return Ok(ToolReply::text(self.scripts_of(&opened).await));
         };
         let script = RelPath::parse(script).map_err(|error| {
             arguments.refuse("the path of a script", &format!("a path that {error}"))
@@ -105,6 +106,7 @@ impl Bridge {
             skill: window.skill().clone(),
             files: async move { window.read_all().await }.boxed(),
             script: wanted.script,
+            declarations: declarations(&opened.window),
             words: wanted.words,
             grants,
             reports,
@@ -155,7 +157,7 @@ impl Bridge {
     }
 
     /// Names the scripts of a skill.
-    fn scripts_of(&self, opened: &OpenWindow) -> String {
+    async fn scripts_of(&self, opened: &OpenWindow) -> String {
         let paths = opened.window.paths();
         let scripts: Vec<_> = paths.iter().filter(|path| is_script(path)).collect();
         if scripts.is_empty() {
@@ -170,15 +172,28 @@ impl Bridge {
         } else {
             "The user is asked before the first one runs."
         };
-        let named = scripts
-            .iter()
-            .take(MAX_NAMED)
-            .map(|path| format!("  {}\n", visible::one_line(path.as_str())));
+        let declared = match declarations(&opened.window) {
+            Some(path) if !opened.window.runs_on_server() => opened.window.read(&path).await.ok(),
+            _ => None,
+        };
+        let arguments = |script: &RelPath| {
+            let text = self.scripts()?.describe_arguments(declared.as_ref()?.bytes(), script)?;
+            Some(format!("    arguments: {text}\n"))
+        };
+        let named = scripts.iter().take(MAX_NAMED).map(|path| {
+            let arguments = arguments(path).unwrap_or_default();
+            format!("  {}\n{arguments}", visible::one_line(path.as_str()))
+        });
         let named: String = named.collect();
         let more = scripts.len().saturating_sub(MAX_NAMED);
         let more = if more > 0 { format!("  and {more} more\n") } else { String::new() };
         format!("Scripts of the skill:\n{named}{more}{how}\n")
     }
+}
+
+/// The file of a skill that declares the arguments of its scripts.
+fn declarations(window: &Window) -> Option<String> {
+    window.entry().frontmatter.script_declarations().map(str::to_owned)
 }
 
 /// Reads what the run asks for beyond the skill's own files. Returns it, and the name that the copy

@@ -18,6 +18,11 @@ pub trait BridgeScripts: Send + Sync {
     /// Runs a script; dropping the future ends it.
     fn run(&self, script: BridgeScript) -> BoxFuture<'static, Result<ScriptResult, ScriptFailure>>;
 
+    /// Says on one line which arguments the skill's file of declarations names for a script, if any.
+    fn describe_arguments(&self, _declarations: &[u8], _script: &RelPath) -> Option<String> {
+        None
+    }
+
     /// Returns a file that a run left and that its result linked to.
     fn output(&self, uri: &str) -> Option<Linked>;
 }
@@ -31,6 +36,8 @@ pub struct BridgeScript {
     pub files: BoxFuture<'static, Result<Vec<(RelPath, Bytes)>, Refusal>>,
     /// The path of the script.
     pub script: RelPath,
+    /// The file of the skill that declares the arguments of its scripts, if there is one.
+    pub declarations: Option<String>,
     /// Its arguments.
     pub words: Vec<String>,
     /// What the user granted to this run. Its `inputs` are the files to copy in.

@@ -11,6 +11,9 @@ use serde_json::Value;
 /// How deep schemas and values are followed.
 const MAX_DEPTH: usize = 16;
 
+/// How many values of a list are named.
+const MAX_LISTED: usize = 16;
+
 /// A schema.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -96,6 +99,80 @@ impl ArgumentKind {
 }
 
 impl Schema {
+    /// The schema of a field.
+    pub(super) fn property(&self, name: &str) -> Option<&Self> {
+        self.properties.get(name)
+    }
+
+    /// The names of the fields, in alphabetical order.
+    pub(super) fn property_names(&self) -> impl Iterator<Item = &str> {
+        self.properties.keys().map(String::as_str)
+    }
+
+    pub(super) fn requires(&self, name: &str) -> bool {
+        self.required.iter().any(|required| required == name)
+    }
+
+    /// Whether only fields that the schema names are allowed.
+    pub(super) fn is_closed(&self) -> bool {
+        self.additional_properties == Some(false)
+    }
+
+    fn kinds(&self) -> &[ArgumentKind] {
+        match &self.kind {
+            None => &[],
+            Some(ArgumentKinds::One(kind)) => std::slice::from_ref(kind),
+            Some(ArgumentKinds::Several(kinds)) => kinds,
+        }
+    }
+
+    /// Whether values are true or false and nothing else, as those of a switch.
+    pub(super) fn is_switch(&self) -> bool {
+        matches!(self.kinds(), [ArgumentKind::Boolean])
+    }
+
+    /// What the values in an array have to be, where values are arrays.
+    pub(super) fn items(&self) -> Option<&Self> {
+        self.items.as_deref()
+    }
+
+    pub(super) fn takes_array(&self) -> bool {
+        self.kinds().contains(&ArgumentKind::Array) || self.items.is_some()
+    }
+
+    /// Reads a word of a command line as a value of the kind that is expected. A word that is no such
+    /// value stays text, and does not fit.
+    pub(super) fn read_word(&self, word: &str) -> Value {
+        let text = || Value::from(word);
+        let kinds = self.kinds();
+        let listed = self.one_of.as_deref().unwrap_or_default();
+        if kinds.contains(&ArgumentKind::String) || listed.contains(&text()) {
+            return text();
+        }
+        let read: Option<Value> = serde_json::from_str(word).ok();
+        let fits = |value: &Value| {
+            kinds.iter().any(|kind| kind.fits(value))
+                || kinds.is_empty() && (listed.contains(value) || self.minimum.is_some())
+        };
+        read.filter(|value| !value.is_array() && !value.is_object())
+            .filter(fits)
+            .unwrap_or_else(text)
+    }
+
+    /// Says in a few words what a value has to be.
+    pub(super) fn words(&self) -> String {
+        if let Some(values) = &self.one_of {
+            let values: Vec<_> = values.iter().take(MAX_LISTED).map(ToString::to_string).collect();
+            return values.join(" or ");
+        }
+        let kinds: Vec<_> = self.kinds().iter().map(|kind| kind.words()).collect();
+        match (kinds.is_empty(), &self.items) {
+            (true, None) => "any value".to_owned(),
+            (false, None) => kinds.join(" or "),
+            (_, Some(items)) => format!("an array of {}", items.words()),
+        }
+    }
+
     /// Checks a value; the error names the place and what is expected there.
     pub(super) fn check(&self, value: &Value, place: &str) -> Result<(), String> {
         self.check_at(value, place, 0)
@@ -106,11 +183,7 @@ impl Schema {
             if fits { Ok(()) } else { Err(format!("`{place}` {problem}")) }
         };
         unless(depth < MAX_DEPTH, "is nested too deep".to_owned())?;
-        let kinds = match &self.kind {
-            None => &[][..],
-            Some(ArgumentKinds::One(kind)) => std::slice::from_ref(kind),
-            Some(ArgumentKinds::Several(kinds)) => kinds,
-        };
+        let kinds = self.kinds();
         let expected: Vec<_> = kinds.iter().map(|kind| kind.words()).collect();
         let fits = kinds.is_empty() || kinds.iter().any(|kind| kind.fits(value));
         unless(fits, format!("is not {}", expected.join(" or ")))?;

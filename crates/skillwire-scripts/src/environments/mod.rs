@@ -4,6 +4,7 @@
 //! environment of the user, or installed by `uv` or `npm` into a cache. Nothing of a package is run
 //! outside of the sandbox: only built packages are installed, and no script of theirs is started.
 
+mod installed;
 mod node;
 mod package_cache;
 mod python;
@@ -12,6 +13,7 @@ mod venv;
 
 use std::{fmt, io, path::PathBuf};
 
+pub(crate) use self::installed::InstalledPackages;
 pub use self::{
     node::NodeNeeds,
     package_cache::{PackageCache, ResolvedPackages},

@@ -1,8 +1,8 @@
 //! The commands that run scripts, as they were typed.
 
-use std::path::PathBuf;
+use std::{ops::RangeInclusive, path::PathBuf};
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueHint, value_parser};
 use serde::Deserialize;
 use skillwire_trust::{NetworkGrant, VariableName};
 
@@ -11,7 +11,7 @@ use crate::completion::{files_after_name, handles, scripts_and_paths};
 /// Which isolation is good enough.
 #[derive(Debug, Args, Clone, Copy, Default)]
 pub(crate) struct IsolationArgs {
-    /// Run scripts as a single confined process where namespaces are not allowed.
+    /// Run scripts as confined processes among your own where namespaces are not allowed.
     #[arg(long)]
     pub(crate) accept_restricted: bool,
 }
@@ -57,17 +57,17 @@ pub(crate) struct RunArgs {
     #[arg(long, alias = "timeout", value_name = "SECONDS", help_heading = LIMITS)]
     pub(crate) time: Option<u64>,
     /// How much processor time its processes may use together, in seconds [default: 20].
-    #[arg(long, value_name = "SECONDS", help_heading = LIMITS)]
+    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=86_400), help_heading = LIMITS)]
     pub(crate) cpu: Option<u64>,
     /// How much memory its processes may hold together, such as `2G`, at most what you granted; a
     /// plain number is in MiB [default: 512M].
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = LIMITS)]
     pub(crate) memory: Option<u64>,
     /// How much it may write to its working folder, and to its temporary folder [default: 32M].
-    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = LIMITS)]
+    #[arg(long, value_name = "SIZE", value_parser = disk, help_heading = LIMITS)]
     pub(crate) disk: Option<u64>,
     /// How many files it may make in each of them [default: 1024].
-    #[arg(long, value_name = "NUMBER", help_heading = LIMITS)]
+    #[arg(long, value_name = "NUMBER", value_parser = value_parser!(u64).range(1..=MAX_FILES), help_heading = LIMITS)]
     pub(crate) files: Option<u64>,
     /// Use this program for a language: `python`, `bash`, `sh` or `node`; may be repeated.
     #[arg(long, value_name = "LANGUAGE=PROGRAM", add = files_after_name(), help_heading = ENVIRONMENT)]
@@ -119,8 +119,22 @@ impl RunArgs {
     }
 }
 
+/// The most files that a folder of a run may hold.
+const MAX_FILES: u64 = 1 << 20;
+
+/// What the folders of a run may hold, in bytes.
+const DISK: RangeInclusive<u64> = 1 << 20..=1 << 36;
+
+fn disk(text: &str) -> Result<u64, String> {
+    let bytes = size(text)?;
+    if DISK.contains(&bytes) {
+        return Ok(bytes);
+    }
+    Err("a script may write 1 MiB to 64 GiB".to_owned())
+}
+
 /// Reads a size in bytes; a plain number is in MiB.
-fn size(text: &str) -> Result<u64, String> {
+pub(super) fn size(text: &str) -> Result<u64, String> {
     let unit = text.trim_end_matches(['B', 'b']).trim_end_matches(['i', 'I']);
     let (number, unit) = match unit.chars().next_back() {
         Some('k' | 'K') => (&unit[..unit.len() - 1], 1 << 10),
@@ -160,6 +174,34 @@ pub(crate) struct ScriptRule {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_limits_of_a_run_have_ranges() {
+        use clap::Parser as _;
+
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            _run: RunArgs,
+        }
+        let parse = |options: &[&str]| {
+            let line = [&["run"][..], options, &["h", "s"]].concat();
+            Line::try_parse_from(line).map(drop).map_err(|error| error.to_string())
+        };
+        for fits in [["--files", "1048576"], ["--disk", "64G"], ["--cpu", "86400"]] {
+            assert_eq!(parse(&fits), Ok(()), "{fits:?}");
+        }
+        for (option, said) in [
+            (["--files", "99999999999"], "99999999999 is not in 1..=1048576"),
+            (["--files", "0"], "0 is not in 1..=1048576"),
+            (["--disk", "65G"], "a script may write 1 MiB to 64 GiB"),
+            (["--disk", "1k"], "a script may write 1 MiB to 64 GiB"),
+            (["--cpu", "86401"], "86401 is not in 1..=86400"),
+        ] {
+            let refused = parse(&option).unwrap_err();
+            assert!(refused.contains(said), "{option:?}: {refused}");
+        }
+    }
 
     #[test]
     fn sizes_are_in_mebibytes_or_in_the_unit_that_was_written() {

@@ -408,8 +408,8 @@ pub(crate) struct GrantArgs {
     /// Let a model give scripts copies of this file, or of files in this folder; may be repeated.
     #[arg(long, value_name = "PATH", requires = "exec")]
     pub(crate) input: Vec<PathBuf>,
-    /// How much memory a run may use, in MiB [default: 512].
-    #[arg(long, value_name = "MIB", requires = "exec", value_parser = memory)]
+    /// How much memory a run may use, such as `2G`; a plain number is in MiB [default: 512M].
+    #[arg(long, value_name = "SIZE", requires = "exec", value_parser = memory)]
     pub(crate) memory: Option<MemoryLimit>,
     /// How long a run may take, in seconds [default: 30].
     #[arg(long, value_name = "SECONDS", requires = "exec", value_parser = time)]
@@ -417,8 +417,8 @@ pub(crate) struct GrantArgs {
 }
 
 fn memory(text: &str) -> Result<MemoryLimit, String> {
-    let mebibytes = text.parse().map_err(|_| "write a number of MiB, such as 1024".to_owned())?;
-    MemoryLimit::from_mebibytes(mebibytes).map_err(|error| error.to_string())
+    let bytes = super::execution::size(text)?;
+    MemoryLimit::from_mebibytes(bytes.div_ceil(1 << 20)).map_err(|error| error.to_string())
 }
 
 fn time(text: &str) -> Result<TimeLimit, String> {

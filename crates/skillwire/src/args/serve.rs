@@ -168,7 +168,7 @@ pub(crate) struct ServeArgs {
     /// Let scripts run whose path matches, such as `refunds/scripts/*.py`; may be repeated.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) allow_script: Vec<String>,
-    /// Run scripts as single confined processes where namespaces are not allowed.
+    /// Run scripts as confined processes among the server's own where namespaces are not allowed.
     #[arg(long)]
     pub(crate) accept_restricted: bool,
     /// Scripts that may run and what they are granted; only in the configuration.

@@ -42,7 +42,8 @@ pub(super) fn scripts(args: &ServeArgs) -> Result<Option<ScriptRunner>, Failure>
     // The server does not start if every call of the tool would fail.
     sandbox.isolation().map_err(|unavailable| execution::not_run(&unavailable.into()))?;
     sandbox.prestart_helper();
-    Ok(Some(ScriptRunner::new(sandbox, interpreters, ExecutionRules::new(rules))))
+    let runner = ScriptRunner::new(sandbox, interpreters, ExecutionRules::new(rules));
+    Ok(Some(execution::with_packages(runner)))
 }
 
 fn rule(written: &ScriptRule) -> Result<ExecutionRule, Failure> {

@@ -110,7 +110,7 @@ fn verdict(best: Option<IsolationTier>) -> &'static str {
     match best {
         Some(IsolationTier::Full) => "Scripts can run here in full isolation.",
         Some(IsolationTier::Restricted) => {
-            "Scripts can run here as single confined processes, with `--accept-restricted`."
+            "Scripts can run here as confined processes among your own, with `--accept-restricted`."
         }
         None => "Scripts cannot run here, because this machine cannot isolate them.",
     }

@@ -9,9 +9,11 @@ use std::{
     process::Command,
 };
 
+use serde_json::json;
 use skillwire_testkit::SkillFolder;
 
 use super::ScriptUser;
+use crate::support::StdioServer;
 
 const IMPORT: &str = "import mine, sys\nprint(mine.WORD, sys.prefix)\n";
 
@@ -127,6 +129,55 @@ async fn packages_of_a_skill_are_installed_only_with_consent_and_then_kept() {
     // What was agreed to is found again, without any index and without `uv`.
     let ran = user.run_with(&[("PATH", "/nowhere")], &[], &["import.py"]).await.assert_exit(0);
     assert!(ran.stdout.starts_with("from a wheel"), "{}", ran.stdout);
+}
+
+/// The parts of `uv` that are called, with one package and no index.
+const UV: &str = "#!/bin/sh\n\
+    case \"$1 $2\" in\n\
+    \"pip compile\")\n\
+    \x20   while [ $# -gt 1 ]; do [ \"$1\" = --output-file ] && out=$2; shift; done\n\
+    \x20   echo 'mine==1.2.3' > \"$out\" ;;\n\
+    \"pip install\")\n\
+    \x20   while [ $# -gt 1 ]; do [ \"$1\" = --python ] && python=$2; shift; done\n\
+    \x20   library=$(\"$python\" -c 'import sysconfig; print(sysconfig.get_path(\"purelib\"))')\n\
+    \x20   echo 'WORD = \"from a package\"' > \"$library/mine.py\" ;;\n\
+    \"venv \"*)\n\
+    \x20   for folder; do :; done\n\
+    \x20   exec /usr/bin/python3 -m venv --without-pip \"$folder\" ;;\n\
+    esac\n";
+
+#[tokio::test]
+async fn packages_that_the_user_agreed_to_reach_scripts_of_a_bridge_and_a_server() {
+    let inline = "# /// script\n# dependencies = [\"mine>=1\"]\n# ///\n\
+                  import mine\nprint(mine.WORD)\n";
+    let user = ScriptUser::new(&[("inline.py", inline)]).await;
+    open_folders(&user);
+    user.user.home.file("bin/uv", UV);
+    let uv = user.user.home.join("bin/uv");
+    fs::set_permissions(&uv, fs::Permissions::from_mode(0o755)).unwrap();
+    let folder = user.skills.path().to_str().unwrap();
+    let serve = ["serve", "--execute", "--allow-script", "tools/*", folder];
+    let mut bridge = StdioServer::start(user.user.command(&["bridge"]));
+    let mut server = StdioServer::start(user.user.command(&serve));
+    let of_bridge = json!({ "name": "run_skill_script",
+                            "arguments": { "name": "acme:tools", "script": "inline.py" } });
+    let of_server = json!({ "name": "run_skill_script",
+                            "arguments": { "skill": "tools", "script": "inline.py" } });
+    let missing = "`inline.py` lists packages that are not installed.";
+    let command = "`skillwire run ";
+    let said = bridge.modern("tools/call", of_bridge.clone()).await.result().to_string();
+    assert!(said.contains(missing) && said.contains(command), "{said}");
+    let said = server.modern("tools/call", of_server.clone()).await.result().to_string();
+    assert!(said.contains(missing) && !said.contains(command), "{said}");
+
+    let path = format!("{}:/usr/bin:/bin", uv.parent().unwrap().display());
+    user.run_with(&[("PATH", &path)], &["--install"], &["inline.py"]).await.assert_exit(0);
+    for (door, call) in [(&mut bridge, of_bridge), (&mut server, of_server)] {
+        let said = door.modern("tools/call", call).await.result().to_string();
+        assert!(said.contains("from a package") && !said.contains(missing), "{said}");
+    }
+    bridge.close().await.assert_exit(0);
+    server.close().await.assert_exit(0);
 }
 
 #[tokio::test]

@@ -20,6 +20,11 @@ async fn a_run_gets_what_the_skill_was_granted_or_less() {
         assert!(refused.stderr.contains("skillwire approve"), "{options:?}: {}", refused.stderr);
         assert_eq!(refused.stdout, "");
     }
+    // Granted and asked for in the same words.
+    let user = ScriptUser::granted(&[("see.py", SEE)], &["--memory", "1G"]).await;
+    let ran = user.run(&["--memory", "1G"], &["see.py"]).await.assert_exit(0);
+    assert!(ran.stderr.contains("1024 MiB"), "{}", ran.stderr);
+    user.run(&["--memory", "1025M"], &["see.py"]).await.assert_exit(104);
     let grants = ["--env", "API_TOKEN", "--env", "OTHER", "--time", "60"];
     let user = ScriptUser::granted(&[("see.py", SEE)], &grants).await;
     let ran = user.run_with(&variables, &[], &["see.py"]).await.assert_exit(0);

@@ -1,6 +1,7 @@
 //! `skillwire run` as a user sees it: files, output, exit codes and environments.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+mod declared;
 mod environments;
 mod examples;
 mod exit_codes;
@@ -20,7 +21,7 @@ use crate::{
 pub(crate) struct ScriptUser {
     pub(crate) user: TestUser,
     /// Kept for as long as the server may be asked.
-    _skills: SkillFolder,
+    pub(crate) skills: SkillFolder,
 }
 
 impl ScriptUser {
@@ -39,7 +40,7 @@ impl ScriptUser {
         }
         user.add_folder_server("acme", &skills).await;
         user.run_ok(&[&["approve", "acme:tools", "--exec", "--yes"], grants].concat()).await;
-        Self { user, _skills: skills }
+        Self { user, skills }
     }
 
     /// Writes a file into the folder in which the user works.

@@ -9,7 +9,7 @@ use std::{
 use skillwire_core::{Digest, RelPath, Resources};
 use skillwire_host::Window;
 use skillwire_sandbox::{JobFile, RunLimits, ScriptArguments, ScriptJob};
-use skillwire_scripts::{InputError, InputSource, UserInputs};
+use skillwire_scripts::{DeclarationError, InputError, InputSource, UserInputs};
 use skillwire_trust::{
     InvalidRunGrant, MemoryLimit, Reason, Refusal, RunGrants, RunRequest, TimeLimit,
 };
@@ -18,7 +18,7 @@ use super::{
     choosing,
     environment::{self, RunEnvironment},
 };
-use crate::{args::RunArgs, execution, exit::Exit, failure::Failure, settings};
+use crate::{args::RunArgs, execution, exit::Exit, failure::Failure, refusals, settings};
 
 /// The most bytes of standard input that are passed on.
 const MAX_STDIN: u64 = 1024 * 1024;
@@ -67,6 +67,9 @@ pub(super) async fn prepare(args: &RunArgs, window: &Window) -> Result<PreparedR
     let stdin = if args.stdin { read_stdin()? } else { Vec::new() };
     let arguments = ScriptArguments::from_words(words, stdin)
         .map_err(|error| Failure::usage(execution::sentence(&error.to_string())))?;
+    let declarations = window.entry().frontmatter.script_declarations();
+    skillwire_scripts::check_declared_words(declarations, &files, &script, arguments.words())
+        .map_err(|error| unfitting(args, &error))?;
     let RunEnvironment { interpreters, packages, notes } =
         environment::choose(args, &script, &files)?;
     let not_run = |error: skillwire_sandbox::InvalidJob| execution::not_run(&error.into());
@@ -81,6 +84,18 @@ pub(super) async fn prepare(args: &RunArgs, window: &Window) -> Result<PreparedR
     // `ScriptJob::new` found the script among the files.
     let digest = digest.unwrap_or_else(|| Digest::of(b""));
     Ok(PreparedRun { job, digest, inputs: summary, edits, notes })
+}
+
+fn unfitting(args: &RunArgs, error: &DeclarationError) -> Failure {
+    let failure = Failure::usage(execution::sentence(&error.to_string()));
+    match error {
+        DeclarationError::Arguments(_) => failure.hint(format!(
+            "`skillwire run {} {} --help` asks the script itself what it takes.",
+            refusals::argument(&args.handle),
+            refusals::argument(args.script())
+        )),
+        _ => failure,
+    }
 }
 
 /// What the user wants for this run, of what the skill was granted.
@@ -213,19 +228,18 @@ fn refused_input(error: InputError, is_word: bool) -> Failure {
 }
 
 fn limits(args: &RunArgs, grants: &RunGrants) -> RunLimits {
-    let seconds = |seconds: u64| Duration::from_secs(seconds.clamp(1, 24 * 60 * 60));
     let mut limits = RunLimits::default().with_memory_bytes(grants.memory_limit().bytes());
     if let Some(time) = grants.time {
         limits = limits.with_wall_time(time.duration()).with_cpu_time(time.duration());
     }
     if let Some(cpu) = args.cpu {
-        limits.cpu_time = seconds(cpu);
+        limits.cpu_time = Duration::from_secs(cpu);
     }
     if let Some(disk) = args.disk {
-        limits.folder_bytes = disk.clamp(1 << 20, 1 << 36);
+        limits.folder_bytes = disk;
     }
     if let Some(files) = args.files {
-        limits.folder_files = files.clamp(1, 1 << 20);
+        limits.folder_files = files;
     }
     // The user asked for the files, so all that the folder may hold are returned.
     limits.output_files = usize::try_from(limits.folder_files).unwrap_or(usize::MAX);
