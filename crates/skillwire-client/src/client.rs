@@ -96,7 +96,7 @@ impl Client {
     /// Asks the server again what it offers; the new answer applies to every later request.
     ///
     /// A legacy server on pipes has one session, so its description does not change.
-    #[tracing::instrument(skip_all)]
+    #[tracing::instrument(skip_all, fields(era = ?self.server().era))]
     pub async fn rediscover(&self) -> Result<Arc<ServerDescription>, ClientError> {
         let connection = &self.0.connection;
         let server = match self.server().era {
@@ -199,7 +199,7 @@ impl Client {
 
     /// Closes the connection; a server that the client started gets a grace period before it is
     /// killed.
-    #[tracing::instrument(skip_all)]
+    #[tracing::instrument(skip_all, fields(era = ?self.server().era))]
     pub async fn close(&self) {
         self.0.connection.close().await;
     }

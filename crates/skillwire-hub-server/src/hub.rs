@@ -82,7 +82,7 @@ impl LocalApi {
 /// Loads a hub and makes the service of its listener.
 ///
 /// The service follows changes for as long as the returned task runs.
-#[tracing::instrument(skip_all)]
+#[tracing::instrument(skip_all, fields(name = %identity.name))]
 pub async fn start(
     store: HubStore,
     identity: HubIdentity,

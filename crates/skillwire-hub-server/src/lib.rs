@@ -10,8 +10,9 @@
 //! ```
 //! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
 //! # runtime.block_on(async {
-//! use skillwire_hub_server::{HubIdentity, LocalApi};
-//! use skillwire_hub_store::{BlobLocation, DatabaseLocation, HubStore, StoreOptions};
+//! use skillwire_hub_server::{
+//!     BlobLocation, DatabaseLocation, HubIdentity, HubStore, LocalApi, StoreOptions,
+//! };
 //!
 //! let folder = tempfile::tempdir()?;
 //! let database = DatabaseLocation::Sqlite(folder.path().join("hub.db"));
@@ -38,6 +39,23 @@ mod signing;
 mod trial;
 mod upload;
 mod upstream_status;
+
+pub use skillwire_attest::{ContentDecision, SigningKey};
+pub use skillwire_core::RelPath;
+pub use skillwire_hub::{
+    Caller, ConfiguredAccess, NamespaceName, PolicyDecision, Refusal, SharedPolicy, SkillFacts,
+    SkillId, Subject, Timestamp, TokenHash, VersionFile, VersionRecord,
+};
+pub use skillwire_hub_store::{
+    BlobLocation, DatabaseLocation, HubStore, StoreError, StoreOptions, Upload,
+};
+pub use skillwire_hub_upstreams::{UnfetchedSkill, UpstreamOptions};
+pub use skillwire_jwt::{TokenCaller, TrustedIssuer};
+pub use skillwire_server::{
+    BuildError, Catalog, Config, Metrics, ViewId,
+    http::{HttpOptions, ProtectedResource},
+    offer::{DuplicateTool, Offers},
+};
 
 pub use self::{
     access::{AccessHandle, HubAccess},

@@ -75,7 +75,7 @@ impl HubStore {
     /// Copies the hub into a new folder. Publishing goes on meanwhile. Only for administrators.
     ///
     /// `progress` is called with the number of blobs copied so far.
-    #[tracing::instrument(skip_all)]
+    #[tracing::instrument(skip_all, fields(folder = %folder.display()))]
     pub async fn backup(
         &self,
         caller: &Caller,
@@ -136,7 +136,7 @@ impl HubStore {
     }
 
     /// Fills this hub, which must be new and empty, from a backup.
-    #[tracing::instrument(skip_all)]
+    #[tracing::instrument(skip_all, fields(folder = %folder.display()))]
     pub async fn restore(
         &self,
         folder: &Path,

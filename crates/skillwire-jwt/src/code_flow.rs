@@ -101,7 +101,7 @@ struct Endpoints {
 
 impl TrustedIssuer {
     /// Returns the address at which a user signs in.
-    #[tracing::instrument(skip_all)]
+    #[tracing::instrument(skip_all, fields(issuer = %self.rules().issuer))]
     pub async fn sign_in_address(&self, flow: &SignInFlow) -> Result<String, NotSignedIn> {
         let known = self.rules().client.as_ref().ok_or(NotSignedIn::NoClient)?;
         let found = self.endpoints().await?;
@@ -130,7 +130,7 @@ impl TrustedIssuer {
     }
 
     /// Exchanges a code for the user whom the issuer names.
-    #[tracing::instrument(skip_all)]
+    #[tracing::instrument(skip_all, fields(issuer = %self.rules().issuer))]
     pub async fn signed_in(
         &self,
         flow: &SignInFlow,

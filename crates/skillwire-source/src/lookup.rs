@@ -107,6 +107,7 @@ pub enum LookupOutcome {
 
 /// How clients may cache an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct CachePolicy {
     /// The longest time for which it may be cached; `None` sets no limit.
     pub max_age: Option<Duration>,
@@ -115,6 +116,18 @@ pub struct CachePolicy {
 }
 
 impl CachePolicy {
+    /// Sets the longest time for which an answer may be cached.
+    #[must_use]
+    pub fn with_max_age(self, max_age: Duration) -> Self {
+        Self { max_age: Some(max_age), ..self }
+    }
+
+    /// Sets whether only the client that an answer was made for may cache it.
+    #[must_use]
+    pub fn with_private(self, private: bool) -> Self {
+        Self { private, ..self }
+    }
+
     /// Returns the policy of an answer that is made from several parts.
     pub fn strictest(parts: impl IntoIterator<Item = Self>) -> Self {
         parts.into_iter().fold(Self::default(), |all, one| Self {

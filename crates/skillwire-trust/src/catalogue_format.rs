@@ -25,6 +25,7 @@ pub struct CatalogueItem {
 
 /// Options of a catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CatalogueOptions {
     /// The notation.
     pub format: CatalogueFormat,
@@ -37,6 +38,26 @@ pub struct CatalogueOptions {
 impl Default for CatalogueOptions {
     fn default() -> Self {
         Self { format: CatalogueFormat::Xml, budget: None, list_tool: "list_skills".to_owned() }
+    }
+}
+
+impl CatalogueOptions {
+    /// Sets the notation.
+    #[must_use]
+    pub fn with_format(self, format: CatalogueFormat) -> Self {
+        Self { format, ..self }
+    }
+
+    /// Sets the most tokens; `None` shows every skill.
+    #[must_use]
+    pub fn with_budget(self, budget: Option<usize>) -> Self {
+        Self { budget, ..self }
+    }
+
+    /// Sets the tool with which a model finds skills that the catalogue does not show.
+    #[must_use]
+    pub fn with_list_tool(self, list_tool: impl Into<String>) -> Self {
+        Self { list_tool: list_tool.into(), ..self }
     }
 }
 

@@ -117,7 +117,7 @@ impl EngineState {
 
     /// Returns how results of a caller's request are written.
     pub(crate) fn style(&self, caller: &Caller, era: Era) -> ResultStyle {
-        let CachePolicy { max_age, private } =
+        let CachePolicy { max_age, private, .. } =
             self.lookup.as_ref().map_or_else(CachePolicy::default, |e| e.cache_policy());
         let own = private || caller.is_distinguished();
         // Whole seconds, so that a cached page serves more than one request.

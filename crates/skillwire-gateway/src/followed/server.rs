@@ -219,7 +219,8 @@ impl FollowedServer {
     pub fn cache_policy(&self) -> CachePolicy {
         let Freshness { stale_at, private } = self.shared.freshness();
         let left = |until: Instant| until.saturating_duration_since(Instant::now());
-        CachePolicy { max_age: Some(stale_at.map_or(Duration::ZERO, left)), private }
+        let max_age = stale_at.map_or(Duration::ZERO, left);
+        CachePolicy::default().with_max_age(max_age).with_private(private)
     }
 
     /// Asks the server for a skill by the server's own URI of it.

@@ -83,14 +83,14 @@ impl Host {
 
     /// Lists every origin concurrently; one that fails, hangs or never ends its listing costs the
     /// others nothing but the time that the policy gives all of them together.
-    #[tracing::instrument(skip_all)]
+    #[tracing::instrument(skip_all, fields(servers = self.servers().len()))]
     pub async fn discover(&self) -> Discovered {
         self.discover_until(std::future::pending(), |_, _| ()).await
     }
 
     /// Lists every origin concurrently. If some have not answered after `patience`, `slow` gets what
     /// was found until then and the labels of the others, once.
-    #[tracing::instrument(skip_all)]
+    #[tracing::instrument(skip_all, fields(servers = self.servers().len(), ?patience))]
     pub async fn discover_noting(
         &self,
         patience: Duration,

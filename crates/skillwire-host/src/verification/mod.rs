@@ -86,6 +86,7 @@ pub struct Progress {
 
 /// Options of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VerifyOptions {
     /// How many skills are read concurrently.
     pub skills_in_flight: usize,
@@ -96,6 +97,20 @@ pub struct VerifyOptions {
 impl Default for VerifyOptions {
     fn default() -> Self {
         Self { skills_in_flight: 16, files_in_flight: 4 }
+    }
+}
+
+impl VerifyOptions {
+    /// Sets how many skills are read concurrently.
+    #[must_use]
+    pub fn with_skills_in_flight(self, skills_in_flight: usize) -> Self {
+        Self { skills_in_flight, ..self }
+    }
+
+    /// Sets how many requests are in flight within one skill.
+    #[must_use]
+    pub fn with_files_in_flight(self, files_in_flight: usize) -> Self {
+        Self { files_in_flight, ..self }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -11,6 +11,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 use http::{HeaderMap, header};
+use parking_lot::{Mutex, MutexGuard};
 use skillwire_catalog::{Catalog, ViewId, VisibleSkills};
 use skillwire_core::Digest;
 use skillwire_engine::Caller;
@@ -237,7 +238,7 @@ impl TokenTable {
     }
 
     fn verified(&self) -> MutexGuard<'_, VerifiedTokens> {
-        self.verified.lock().unwrap_or_else(PoisonError::into_inner)
+        self.verified.lock()
     }
 
     /// Accepts these tokens from now on, and no others.

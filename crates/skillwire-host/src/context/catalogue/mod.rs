@@ -40,7 +40,7 @@ pub fn render(items: &[CatalogueItem], options: &CatalogueOptions) -> Option<Cat
     if items.is_empty() {
         return None;
     }
-    let CatalogueOptions { format, budget, list_tool } = options;
+    let CatalogueOptions { format, budget, list_tool, .. } = options;
     let mut sorted: Vec<&CatalogueItem> = items.iter().collect();
     sorted.sort_by(|a, b| (rank(&a.origin), &a.handle).cmp(&(rank(&b.origin), &b.handle)));
     let sections: Vec<OriginSection<'_>> = sorted

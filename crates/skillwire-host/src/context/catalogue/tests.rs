@@ -32,7 +32,8 @@ fn hostile() -> Vec<CatalogueItem> {
 }
 
 fn written(items: &[CatalogueItem], format: CatalogueFormat, budget: Option<usize>) -> Catalogue {
-    render(items, &CatalogueOptions { format, budget, ..CatalogueOptions::default() }).unwrap()
+    let options = CatalogueOptions::default().with_format(format).with_budget(budget);
+    render(items, &options).unwrap()
 }
 
 fn in_all_formats(items: &[CatalogueItem], budget: Option<usize>) -> String {
@@ -131,7 +132,7 @@ fn skills_of_folders_say_where_they_are_p_16() {
     let location = Some(PathBuf::from("/home/me/.agents/skills/a&b/SKILL.md"));
     let items = [CatalogueItem { location, ..item("local:pdf", "Reads PDF files.") }];
     let rendered = |format| {
-        let options = CatalogueOptions { format, ..CatalogueOptions::default() };
+        let options = CatalogueOptions::default().with_format(format);
         render(&items, &options).unwrap().text.into_string()
     };
     let xml = rendered(CatalogueFormat::Xml);

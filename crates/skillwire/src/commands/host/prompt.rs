@@ -34,15 +34,12 @@ pub(super) fn run(args: &PromptArgs) -> Outcome {
                 Err(refusal) => warn(&format!("{} is left out: {refusal}", item.handle))?,
             }
         }
-        let options = CatalogueOptions {
-            format: match args.format {
-                PromptFormat::Xml => CatalogueFormat::Xml,
-                PromptFormat::Md => CatalogueFormat::Markdown,
-                PromptFormat::Json => CatalogueFormat::Json,
-            },
-            budget: args.budget,
-            ..CatalogueOptions::default()
+        let format = match args.format {
+            PromptFormat::Xml => CatalogueFormat::Xml,
+            PromptFormat::Md => CatalogueFormat::Markdown,
+            PromptFormat::Json => CatalogueFormat::Json,
         };
+        let options = CatalogueOptions::default().with_format(format).with_budget(args.budget);
         if let Some(catalogue) = render(&items, &options) {
             let mut out = io::stdout().lock();
             out.write_all(catalogue.text.as_str().as_bytes())?;
