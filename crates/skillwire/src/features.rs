@@ -39,10 +39,12 @@ pub(crate) enum Feature {
     Policy,
     /// Skills and decisions in a browser.
     Page,
+    /// Traces and lines of the log for a collector of OpenTelemetry.
+    Otel,
 }
 
 impl Feature {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Add,
         Self::Host,
         Self::Bridge,
@@ -57,6 +59,7 @@ impl Feature {
         Self::Sign,
         Self::Policy,
         Self::Page,
+        Self::Otel,
     ];
 
     /// The features that this build has.
@@ -81,6 +84,7 @@ impl Feature {
             Self::Sign => "sign",
             Self::Policy => "policy",
             Self::Page => "page",
+            Self::Otel => "otel",
         }
     }
 
@@ -100,6 +104,7 @@ impl Feature {
             Self::Sign => cfg!(feature = "sign"),
             Self::Policy => cfg!(feature = "policy"),
             Self::Page => cfg!(feature = "page"),
+            Self::Otel => cfg!(feature = "otel"),
         }
     }
 
@@ -110,9 +115,21 @@ impl Feature {
         }
         let name = self.name();
         let message = format!("`{what}` is not in this build: the feature `{name}` was left out.");
-        Err(Failure::new(Exit::Usage, message).hint(format!(
+        Err(Failure::new(Exit::Usage, message).hint(self.how_to_get()))
+    }
+
+    /// Says that a variable of the environment has no effect in a build without the feature.
+    #[cfg(any(test, not(feature = "otel")))]
+    pub(crate) fn ignored(self, variable: &str) -> String {
+        let (name, how) = (self.name(), self.how_to_get());
+        format!("`{variable}` is ignored: the feature `{name}` is not in this build. {how}")
+    }
+
+    fn how_to_get(self) -> String {
+        let name = self.name();
+        format!(
             "Install a build with everything, or build it with `cargo build --release --features {name}`."
-        )))
+        )
     }
 }
 
@@ -173,6 +190,13 @@ mod tests {
             );
             assert!(text.contains(&format!("--features {}", feature.name())), "{text}");
         }
+    }
+
+    #[test]
+    fn a_variable_that_has_no_effect_names_its_feature() {
+        let text = Feature::Otel.ignored("OTEL_EXPORTER_OTLP_ENDPOINT");
+        assert!(text.starts_with("`OTEL_EXPORTER_OTLP_ENDPOINT` is ignored"), "{text}");
+        assert!(text.contains("`otel`") && text.contains("--features otel"), "{text}");
     }
 
     #[test]

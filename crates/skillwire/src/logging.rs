@@ -42,6 +42,10 @@ pub(crate) fn start(format: LogFormat) -> Result<LogGuard, Failure> {
     if let Some(error) = misunderstood {
         tracing::warn!("`SKILLWIRE_LOG` cannot be understood: {error}. `{USUAL}` is used.");
     }
+    #[cfg(not(feature = "otel"))]
+    if settings::names_collector() {
+        tracing::warn!("{}", crate::features::Feature::Otel.ignored("OTEL_EXPORTER_OTLP_ENDPOINT"));
+    }
     Ok(guard)
 }
 

@@ -48,6 +48,19 @@ pub(crate) fn scan_folder() -> Option<PathBuf> {
     cache_folder().map(|folder| folder.join("scans"))
 }
 
+/// The endpoint of a collector, if the variables of OpenTelemetry name one and do not switch it off.
+pub(super) fn collector(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+    let is_off = set("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    set("OTEL_EXPORTER_OTLP_ENDPOINT").filter(|_| !is_off)
+}
+
+/// Tells whether the environment names a collector, to which this build sends nothing.
+#[cfg(not(feature = "otel"))]
+pub(crate) fn names_collector() -> bool {
+    collector(variable).is_some()
+}
+
 /// The value of a variable that a script is granted.
 #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
 pub(crate) fn variable(name: &str) -> Option<String> {

@@ -42,6 +42,8 @@ mod user;
 pub(crate) use self::agents::AgentSettings;
 #[cfg(any(feature = "execute", all(feature = "host", feature = "page")))]
 pub(crate) use self::environment::find_program;
+#[cfg(not(feature = "otel"))]
+pub(crate) use self::environment::names_collector;
 #[cfg(feature = "scan")]
 pub(crate) use self::environment::scan_folder;
 #[cfg(feature = "sign")]

@@ -4,7 +4,7 @@ use http::{HeaderName, HeaderValue};
 use skillwire_client::ServerUrl;
 use skillwire_otlp::{Resource, Sampling};
 
-use super::environment::variable;
+use super::environment::{collector, variable};
 use crate::failure::Failure;
 
 /// Where traces and lines are sent, and which.
@@ -24,10 +24,7 @@ impl TelemetrySettings {
 
     fn of(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, Failure> {
         let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
-        let Some(endpoint) = set("OTEL_EXPORTER_OTLP_ENDPOINT") else { return Ok(None) };
-        if set("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
-            return Ok(None);
-        }
+        let Some(endpoint) = collector(&variable) else { return Ok(None) };
         let unusable = |name: &str, hint: &str| {
             Failure::usage(format!("`{name}` cannot be used.")).hint(hint.to_owned())
         };

@@ -42,6 +42,17 @@ async fn stdout_of_a_server_on_a_port_stays_empty_v_30() {
     assert_eq!(server.process.kill().await, "");
 }
 
+#[cfg(not(feature = "otel"))]
+#[tokio::test]
+async fn a_collector_that_a_build_cannot_send_to_is_named_once_with_the_feature() {
+    let folder = SkillFolder::with_skills(&["a"]);
+    let mut command = command(&folder, &["serve", "."]);
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
+    let ran = finish(command).await.assert_exit(0);
+    let said = ran.stderr.matches("`OTEL_EXPORTER_OTLP_ENDPOINT` is ignored: the feature `otel`");
+    assert_eq!(said.count(), 1, "{}", ran.stderr);
+}
+
 #[tokio::test]
 async fn json_logs_are_one_object_a_line() {
     let folder = noisy();
