@@ -3,6 +3,7 @@
 //   tools/page/run PROGRAM --measure     PROGRAM is built for release with `--features full`
 //
 // PAGE_SKILLS sets how many skills the large catalogue has.
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { close, signIn } from "./lib/browser.mjs";
@@ -54,7 +55,8 @@ async function catalogue(count) {
 async function diff() {
   const world = new World();
   const served = join(world.folder, "served");
-  const files = (word) => Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`large/files/${n}.md`, `# File ${n}\n\n${word} in line three of ${n}.\n`.repeat(10)]));
+  // One line differs in each file, so that all of them fit into the lines that one page shows.
+  const files = (word) => Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`large/files/${n}.md`, `${`# File ${n}\n\nA line that stays.\n`.repeat(10)}${word} in the last line of ${n}.\n`]));
   write(served, { "large/SKILL.md": skill("large", "Has many files. Use in tests."), ...files("before") });
   await world.addServer("acme", served);
   const ui = await world.ui();
@@ -74,8 +76,10 @@ async function diff() {
   const times = [];
   for (let n = 0; n < 5; n++) {
     const started = Date.now();
-    await page.request.get(`${ui.origin}/diff?id=${id}`);
+    await page.goto(`${ui.origin}/diff?id=${id}`);
     times.push(Date.now() - started);
+    const tables = await page.locator(".diff").count();
+    assert.equal(tables, 500, "the lines of every file are compared and shown");
   }
   world.end();
   return median(times);

@@ -11,6 +11,7 @@ const hub = join(world.folder, "hub");
 const offered = join(world.folder, "offered");
 const tokens = {};
 let origin;
+let publicKey;
 
 const onHub = (...args) => world.run(...args, "--hub", hub);
 const publish = (name, namespace) => {
@@ -38,7 +39,7 @@ const offer = (files) => {
 
 before(async () => {
   world.run("hub", "init", hub);
-  world.run("hub", "key", "new", hub);
+  publicKey = JSON.parse(world.run("hub", "key", "new", hub, "--json")).public;
   for (const namespace of ["open", "closed"]) onHub("hub", "namespace", "new", namespace);
   write(offered, Object.fromEntries(Object.entries(ordinary).filter(([path]) => path.startsWith("refunds/"))));
   onHub("hub", "upstream", "add", "partner", "--folder", offered, "--mode", "pin");
@@ -145,6 +146,30 @@ test("a version shows the decision that the hub signs about it", async () => {
   const shown = text.match(/key (\S+)/)[1];
   assert.ok(listed.includes(shown), `${shown} is no key of ${listed}`);
   await look(page, "hub-signed");
+});
+
+test("what a hub decided counts for a user who trusts its key, and their page says who decided, why and until when", async () => {
+  const user = new World();
+  write(user.folder, { token: tokens.ana });
+  user.run("server", "add", "team", `${origin}/mcp`, "--bearer-token-file", join(user.folder, "token"), "--trust-key", publicKey);
+  user.run("load", "team:notes");
+  const ui = await user.ui();
+  const context = await (await launch()).newContext();
+  const page = await context.newPage();
+  await page.goto(ui.url);
+  await page.locator(".skills .title", { hasText: "notes" }).first().click();
+  await page.getByText("by a signed decision").first().waitFor();
+  await page.getByRole("link", { name: "Details" }).click();
+  const facts = await page.innerText("main");
+  assert.match(facts, /Signed decision\s+approved in the hub/);
+  assert.match(facts, /Decided by the key\s+\S+/);
+  assert.match(facts, /The decision ends\s+\d{4}-\d\d-\d\dT/);
+  assert.match(facts, /Signed origin\s+\S+/);
+  await page.goto(`${ui.origin}/approvals`);
+  assert.match(await page.locator("tbody tr").first().innerText(), /by a signed decision\s[^]*until \d{4}-/);
+  await look(page, "approvals-signed");
+  await context.close();
+  user.end();
 });
 
 test("a reader is not told of changes that are hidden from them", async () => {

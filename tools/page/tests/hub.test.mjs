@@ -239,7 +239,8 @@ test("several are decided after a summary, and a rejection is taken back until t
 test("on a narrow screen nothing is wider than the screen", async () => {
   const page = await signedIn("root");
   await page.setViewportSize({ width: 360, height: 740 });
-  for (const [name, path] of [["catalogue", "/"], ["review", `/review?id=${key("acme/trap@1.0.0")}`], ["log", "/audit"], ["connect", "/connect"], ["tokens", "/tokens"]]) {
+  const difference = `/diff?id=${key("acme/refunds@1.5.0")}&since=${key("acme/refunds@1.4.0")}`;
+  for (const [name, path] of [["catalogue", "/"], ["review", `/review?id=${key("acme/trap@1.0.0")}`], ["log", "/audit"], ["connect", "/connect"], ["tokens", "/tokens"], ["diff", difference], ["versions", `/skill?id=${key("acme/refunds")}&view=versions`], ["file", `/file?id=${key("acme/refunds")}&path=scripts/refund.py`], ["not-found", `/skill?id=${key("acme/none")}`]]) {
     await page.goto(origin + path);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= 360, `${name} is ${wide} wide`);
@@ -253,6 +254,14 @@ test("the other sections are for everybody who may see them", async () => {
     assert.equal((await page.goto(origin + path)).status(), 200, path);
     await assertWhole(page, name);
     await look(page, `hub-${name}`);
+  }
+  for (const [name, path] of [["file", `/file?id=${key("acme/refunds")}&path=scripts/refund.py`], ["image", `/file?id=${key("acme/refunds")}&path=assets/flow.png`], ["not-found", `/skill?id=${key("acme/none")}`]]) {
+    assert.equal((await page.goto(origin + path)).status(), name === "not-found" ? 404 : 200, path);
+    await look(page, `hub-${name}`);
+  }
+  // No sum with a page overflows in any table.
+  for (const path of ["/", "/review", "/audit", "/servers", "/namespaces", "/tokens"]) {
+    assert.equal((await page.request.get(`${origin}${path}?page=18446744073709551615`)).status(), 200, path);
   }
   const saved = await page.request.get(`${origin}/audit/export?format=jsonl&action=publish`);
   assert.equal((await saved.text()).trim().split("\n").length, 5);

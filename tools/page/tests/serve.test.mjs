@@ -53,6 +53,23 @@ test("what was looked at says what a scan found, and the list is narrowed by it"
   await page.getByText("Bash(python3 scripts/*)").first().waitFor();
 });
 
+test("every view of the catalogue can be used by everybody, on a narrow screen as well", async () => {
+  const id = encodeURIComponent("skill://refunds/SKILL.md");
+  const phone = await (await launch()).newPage();
+  await phone.setViewportSize({ width: 320, height: 740 });
+  const tabs = ["raw", "files", "findings", "reach", "details"].map((view) => [view, `/skill?id=${id}&view=${view}`]);
+  const files = ["scripts/refund.py", "assets/flow.png"].map((file) => [`file-${file.split(".").pop()}`, `/file?id=${id}&path=${encodeURIComponent(file)}`]);
+  for (const [name, path] of [["catalogue", "/"], ["text", `/skill?id=${id}`], ...tabs, ...files, ["not-found", "/skill?id=none"]]) {
+    assert.equal((await page.goto(origin + path)).status(), name === "not-found" ? 404 : 200, path);
+    await look(page, `served-${name}`);
+    await phone.goto(origin + path);
+    const wide = await phone.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 320, `${name} is ${wide} wide`);
+    await look(phone, `served-phone-${name}`);
+  }
+  await phone.close();
+});
+
 test("visitors are told of changes, and of no lost connection while the server runs", async () => {
   await page.goto(origin);
   write(served, { "invoices/SKILL.md": skill("invoices", "Writes invoices. Use when a customer wants one.", "# Invoices\n") });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { assertQuiet, assertWhole, close, launch, look, signIn } from "../lib/browser.mjs";
 import { changed, ordinary } from "../lib/fixtures.mjs";
-import { World, waitFor, write } from "../lib/programs.mjs";
+import { World, skill, waitFor, write } from "../lib/programs.mjs";
 
 const world = new World();
 let ui;
@@ -14,6 +14,11 @@ const id = encodeURIComponent("acme:skill://refunds/SKILL.md");
 before(async () => {
   const served = join(world.folder, "acme");
   write(served, ordinary);
+  write(served, {
+    "odd/SKILL.md": skill("odd", "Has files that are not drawn. Use in tests.", "# Odd\n"),
+    "odd/data.bin": Buffer.from([0, 1, 2, 3, 255]),
+    "odd/drawing.svg": "<svg xmlns='http://www.w3.org/2000/svg'><circle r='4'/></svg>\n",
+  });
   await world.addServer("acme", served);
   write(join(world.home, ".agents/skills"), {
     "house-style/SKILL.md": "---\nname: house-style\ndescription: Our words and tone. Use when writing for customers.\n---\n# Style\n\nShort sentences.\n",
@@ -106,6 +111,39 @@ test("a batch, and a page without a session, can be used by everybody", async ()
   await other.close();
 });
 
+test("what was decided, refused or cannot be drawn can be used by everybody", async () => {
+  // The queue with what can be taken back, and what was said about it.
+  await page.goto(`${ui.origin}/review`);
+  await page.getByRole("checkbox", { name: "Select release-notes" }).check();
+  await page.getByRole("button", { name: "Decline selected" }).click();
+  await page.getByRole("button", { name: "Decline 1 skill" }).click();
+  await page.getByText("Recorded 1 decision.").waitFor();
+  await page.getByRole("button", { name: "Undo release-notes" }).waitFor();
+  await look(page, "review-decided");
+  await page.getByRole("button", { name: "Undo release-notes" }).click();
+  await page.getByText("was taken back").waitFor();
+  await look(page, "review-undone");
+  const odd = encodeURIComponent("acme:skill://odd/SKILL.md");
+  await page.goto(`${ui.origin}/skill?id=${odd}`);
+  await page.getByRole("button", { name: "Read all files" }).click();
+  await page.waitForLoadState();
+  for (const [file, words] of [["data.bin", "so it is only described"], ["drawing.svg", "so it is shown as text"]]) {
+    await page.goto(`${ui.origin}/file?id=${odd}&path=${file}`);
+    await page.getByText(words).waitFor();
+    await look(page, `file-${file.split(".").pop()}`);
+  }
+  // Settings that cannot be read are said, not passed over.
+  write(world.home, { "state/state/settings.toml": "what = \n" });
+  assert.equal((await page.goto(`${ui.origin}/settings`)).status(), 409);
+  await look(page, "refused");
+  write(world.home, { "state/state/settings.toml": "" });
+  assert.match(page.context().errors.pop(), /409/);
+  const other = await (await launch()).newPage();
+  assert.equal((await other.goto(`${ui.origin}/sign-in?secret=wrong`)).status(), 403);
+  await look(other, "sign-in-failed");
+  await other.close();
+});
+
 test("readers who want less motion get none", async () => {
   await page.goto(`${ui.origin}/`);
   const moving = () => page.evaluate(() => [...document.querySelectorAll("*")].filter((it) => {
@@ -140,7 +178,7 @@ test("the keyboard alone reaches everything, and shows where it is", async () =>
 test("on a narrow screen nothing is wider than the screen", async () => {
   const phone = await page.context().newPage();
   await phone.setViewportSize({ width: 320, height: 740 });
-  for (const [name, path] of [["catalogue", "/"], ["skill", `/skill?id=${id}`], ["review-queue", "/review"], ["review", `/review?id=${id}`], ["diff", `/diff?id=${id}`], ["files", `/skill?id=${id}&view=files`], ["log", "/audit"], ["context", "/context"], ["runs", "/runs"], ["approvals", "/approvals"], ["servers", "/servers"], ["settings", "/settings"], ["connect", "/connect"]]) {
+  for (const [name, path] of [["catalogue", "/"], ["skill", `/skill?id=${id}`], ["review-queue", "/review"], ["review", `/review?id=${id}`], ["diff", `/diff?id=${id}`], ["files", `/skill?id=${id}&view=files`], ["log", "/audit"], ["context", "/context"], ["runs", "/runs"], ["approvals", "/approvals"], ["servers", "/servers"], ["settings", "/settings"], ["connect", "/connect"], ["reach", `/skill?id=${id}&view=reach`], ["file", `/file?id=${id}&path=scripts/refund.py`]]) {
     await phone.goto(ui.origin + path);
     const wide = await phone.evaluate(() => document.documentElement.scrollWidth);
     // What overflows its box without being hidden there; its own box need not reach that far.

@@ -74,7 +74,12 @@ async fn serve(args: &UiArgs) -> Outcome {
         let provider = Arc::clone(&provider);
         let folders = SkillFolders::new(session.settings(), args.origins);
         tokio::spawn(async move {
+            #[cfg(feature = "scan")]
+            let scanning = Arc::clone(&provider).scan_in_background();
+            #[cfg(not(feature = "scan"))]
+            let scanning = std::future::ready(());
             tokio::join!(
+                scanning,
                 provider.follow_servers(),
                 provider.follow_folders(folders),
                 provider.follow_log(),

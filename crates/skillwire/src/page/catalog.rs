@@ -19,6 +19,7 @@ use tokio::sync::{broadcast, watch};
 use super::{
     listing::{SkillListing, content_of, description, field_rows, fields, tools_of},
     scanned::{KnownScans, finding_filter, fits_finding},
+    texts,
 };
 
 /// A visitor, who may read what everybody may.
@@ -35,7 +36,9 @@ pub(crate) struct CatalogPage {
     /// The address of its endpoint, as clients write it.
     url: String,
     listing: SkillListing,
-    scans: KnownScans,
+    scans: Arc<KnownScans>,
+    #[cfg(feature = "scan")]
+    evidence: Arc<super::scanned::KeptEvidence>,
     live: watch::Sender<LiveState>,
 }
 
@@ -44,8 +47,17 @@ impl CatalogPage {
     pub(crate) fn new(catalog: Arc<Catalog>, view: ViewId, name: String, url: String) -> Self {
         let live = watch::Sender::new(LiveState::default());
         tokio::spawn(follow(catalog.changes(), view, live.clone()));
-        let (listing, scans) = (SkillListing::default(), KnownScans::default());
-        Self { catalog, view, name, url, listing, scans, live }
+        Self {
+            catalog,
+            view,
+            name,
+            url,
+            listing: SkillListing::default(),
+            scans: Arc::default(),
+            #[cfg(feature = "scan")]
+            evidence: Arc::default(),
+            live,
+        }
     }
 
     async fn snapshot(&self) -> Filled<Arc<Snapshot>> {
@@ -66,11 +78,8 @@ impl CatalogPage {
         let label = if label.is_empty() { "skills".to_owned() } else { label };
         let name = crate::report::printable(skill.name());
         vec![InstallLine {
-            label: "Add this server, look at the skill, and load it:".to_owned(),
-            line: format!(
-                "skillwire server add {label} {}\nskillwire approve {label}:{name}\nskillwire load {label}:{name}",
-                self.url
-            ),
+            label: texts::INSTALL.to_owned(),
+            line: texts::install_lines(&label, &self.url, &name),
         }]
     }
 }
@@ -98,9 +107,9 @@ async fn follow(
 
 fn state(skill: &Skill) -> SkillState {
     match &skill.content {
-        SkillContent::Files(_) => SkillState::new("served", Tone::Good),
+        SkillContent::Files(_) => SkillState::new(texts::SERVED, Tone::Good),
         SkillContent::Generated(_) => {
-            SkillState::new("generated", Tone::Warning).detail("its files may differ each time")
+            SkillState::new(texts::GENERATED, Tone::Warning).detail(texts::FILES_MAY_DIFFER)
         }
     }
 }
@@ -116,6 +125,27 @@ async fn read(skill: &Arc<Skill>, file: &FileRecord) -> Option<Bytes> {
     let read = move || store.read(&wanted.path, wanted.size);
     let bytes = tokio::task::spawn_blocking(read).await.ok()?.ok()?;
     (Digest::of(&bytes) == file.digest).then_some(bytes)
+}
+
+/// Reads and scans all files of a skill, and tells whether all were read.
+#[cfg(feature = "scan")]
+async fn scan(skill: &Arc<Skill>) -> (skillwire_page::model::EvidenceView, bool) {
+    let mut files = skillwire_scan::SkillFiles::new();
+    let mut is_whole = true;
+    if let SkillContent::Files(tree) = &skill.content {
+        for file in &tree.files {
+            if let Some(bytes) = read(skill, file).await {
+                files.add(file.path.to_string(), bytes);
+            } else {
+                is_whole = false;
+            }
+        }
+    }
+    let scan = move || super::scanned::compare(&files, None).view;
+    match tokio::task::spawn_blocking(scan).await {
+        Ok(found) => (found, is_whole),
+        Err(_) => Default::default(),
+    }
 }
 
 fn file_row(file: &FileRecord) -> FileRow {
@@ -178,14 +208,14 @@ impl PageProvider for CatalogPage {
         let mut view = SkillView::new(key.clone(), skill.name(), state(&skill));
         view.description = description(&fields);
         view.origin.clone_from(&self.name);
-        view.facts.push(FactRow::code("URI", skill.uri.as_str()));
+        view.facts.push(FactRow::code(texts::URI, skill.uri.as_str()));
         view.frontmatter = field_rows(&fields);
         view.tools = tools_of(fields);
         view.install = self.install(&skill);
         let SkillContent::Files(tree) = &skill.content else { return Ok(view) };
         let content = content_of(&skill);
         if let Some(content) = content {
-            view.facts.push(FactRow::code("Content", content.to_string()));
+            view.facts.push(FactRow::code(texts::CONTENT, content.to_string()));
         }
         view.files = Some(tree.files.iter().map(file_row).collect());
         let file = tree.file_at(SKILL_FILE).ok_or(PageProblem::NotFound)?;
@@ -194,26 +224,19 @@ impl PageProvider for CatalogPage {
                 Some(text) => SkillText::Read(text.to_owned()),
                 None => SkillText::NotText,
             },
-            None => SkillText::Failed("It is changing just now. Load the page again.".to_owned()),
+            None => SkillText::Failed(texts::CHANGING_NOW.to_owned()),
         };
         #[cfg(feature = "scan")]
         {
-            let mut files = skillwire_scan::SkillFiles::new();
-            let mut is_whole = true;
-            for file in &tree.files {
-                if let Some(bytes) = read(&skill, file).await {
-                    files.add(file.path.to_string(), bytes);
-                } else {
-                    is_whole = false;
-                }
-            }
-            let scan = move || super::scanned::compare(&files, None);
-            if let Ok(evidence) = tokio::task::spawn_blocking(scan).await {
+            let scans = Arc::clone(&self.scans);
+            let scan = async move {
+                let (found, is_whole) = scan(&skill).await;
                 if let Some(content) = content.filter(|_| is_whole) {
-                    self.scans.keep(content, &evidence.view);
+                    scans.keep(content, &found);
                 }
-                view.evidence = evidence.view;
-            }
+                (found, is_whole)
+            };
+            view.evidence = self.evidence.of(content, scan).await;
         }
         Ok(view)
     }
@@ -223,7 +246,7 @@ impl PageProvider for CatalogPage {
         let SkillContent::Files(tree) = &skill.content else { return Err(PageProblem::NotFound) };
         let file = tree.file_at(path).ok_or(PageProblem::NotFound)?;
         let content = match read(&skill, file).await {
-            None => FileContent::Failed("It is changing just now. Load the page again.".to_owned()),
+            None => FileContent::Failed(texts::CHANGING_NOW.to_owned()),
             Some(bytes) => match text_of(&bytes) {
                 Some(text) => FileContent::Text(text.to_owned()),
                 None if Image::of(&bytes).is_some() => FileContent::Image,

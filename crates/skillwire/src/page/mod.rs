@@ -9,3 +9,4 @@ pub(crate) mod hub;
 mod listing;
 mod scanned;
 pub(crate) mod served;
+mod texts;

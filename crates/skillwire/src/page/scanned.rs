@@ -4,6 +4,8 @@ use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
 };
+#[cfg(feature = "scan")]
+use std::{collections::VecDeque, sync::Arc};
 
 use skillwire_core::ContentId;
 use skillwire_page::model::{
@@ -11,7 +13,7 @@ use skillwire_page::model::{
 };
 use skillwire_source::Skill;
 
-use super::listing::content_of;
+use super::{listing::content_of, texts};
 
 /// The most results that are kept.
 #[cfg(feature = "scan")]
@@ -52,16 +54,81 @@ impl KnownScans {
     }
 }
 
+/// The most contents of which all evidence is kept.
+#[cfg(feature = "scan")]
+const MAX_CONTENTS: usize = 200;
+
+/// The most findings, things reached out to and files left out that are kept in total.
+#[cfg(feature = "scan")]
+const MAX_ROWS: usize = 200_000;
+
+/// What scans of whole contents found, for a page that everybody may open: each content is read and
+/// scanned once, and one at a time, however many visitors ask.
+#[cfg(feature = "scan")]
+#[derive(Default)]
+pub(crate) struct KeptEvidence {
+    /// The oldest first.
+    kept: Mutex<VecDeque<(ContentId, EvidenceView)>>,
+    scanning: tokio::sync::Mutex<()>,
+}
+
+#[cfg(feature = "scan")]
+impl KeptEvidence {
+    /// Returns what a scan of a content found. `scan` also says whether it saw all files; only then is the
+    /// result kept.
+    pub(crate) async fn of(
+        self: &Arc<Self>,
+        content: Option<ContentId>,
+        scan: impl Future<Output = (EvidenceView, bool)> + Send + 'static,
+    ) -> EvidenceView {
+        if let Some(kept) = self.get(content) {
+            return kept;
+        }
+        let own = Arc::clone(self);
+        // A task of its own: if it ended with its request, a visitor who leaves at once could start
+        // another scan while this one still goes on.
+        let scanned = tokio::spawn(async move {
+            let _alone = own.scanning.lock().await;
+            if let Some(kept) = own.get(content) {
+                return kept;
+            }
+            let (found, is_whole) = scan.await;
+            if let Some(content) = content.filter(|_| is_whole) {
+                own.keep(content, found.clone());
+            }
+            found
+        });
+        scanned.await.unwrap_or_default()
+    }
+
+    fn get(&self, content: Option<ContentId>) -> Option<EvidenceView> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|(known, _)| Some(*known) == content).map(|(_, found)| found.clone())
+    }
+
+    fn keep(&self, content: ContentId, found: EvidenceView) {
+        let rows =
+            |found: &EvidenceView| found.findings.len() + found.reach.len() + found.unseen.len();
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_back((content, found));
+        let mut all: usize = kept.iter().map(|(_, found)| rows(found)).sum();
+        while kept.len() > MAX_CONTENTS || all > MAX_ROWS {
+            let Some((_, oldest)) = kept.pop_front() else { return };
+            all -= rows(&oldest);
+        }
+    }
+}
+
 /// A filter by the worst finding.
 pub(crate) fn finding_filter() -> FilterGroup {
     let severities = [Severity::Critical, Severity::High, Severity::Medium, Severity::Low];
     let severities = severities
         .into_iter()
-        .map(|severity| (severity.word().to_owned(), format!("{} or worse", severity.word())));
-    let others = [("none", "no findings"), ("unscanned", "not scanned")];
+        .map(|severity| (severity.word().to_owned(), texts::or_worse(severity.word())));
+    let others = [("none", texts::NO_FINDINGS), ("unscanned", texts::NOT_SCANNED)];
     let others = others.map(|(value, label)| (value.to_owned(), label.to_owned()));
     let choices = severities.chain(others).map(|(value, label)| FilterChoice { value, label });
-    FilterGroup { name: "finding", label: "Findings".to_owned(), choices: choices.collect() }
+    FilterGroup { name: "finding", label: texts::FINDINGS.to_owned(), choices: choices.collect() }
 }
 
 /// Tells whether the result of a scan fits the value of the filter.
@@ -88,6 +155,8 @@ pub(crate) struct SkillEvidence {
 
 #[cfg(feature = "scan")]
 pub(crate) use self::rows::compare;
+#[cfg(all(feature = "scan", feature = "host"))]
+pub(crate) use self::rows::worst;
 
 /// From reports of the scanner to rows of the page.
 #[cfg(feature = "scan")]
@@ -100,6 +169,8 @@ mod rows {
     };
 
     use super::SkillEvidence;
+    #[cfg(feature = "host")]
+    use crate::commands::scan::ScanCache;
 
     /// Scans both versions.
     pub(crate) fn compare(now: &SkillFiles, before: Option<&SkillFiles>) -> SkillEvidence {
@@ -133,6 +204,13 @@ mod rows {
             reach_added: reach.added.iter().map(|it| reach_row(it, true)).collect(),
             reach_removed: reach.removed.iter().map(|it| reach_row(it, false)).collect(),
         }
+    }
+
+    /// The worst finding in some files, from the user's cache if they were scanned before.
+    #[cfg(feature = "host")]
+    pub(crate) fn worst(files: &SkillFiles, cache: &ScanCache) -> Option<Severity> {
+        let report = cache.get_or(files, || scan(files, RuleSet::built_in()));
+        report.findings.iter().map(|finding| severity(finding.severity)).max()
     }
 
     fn severity(severity: skillwire_scan::Severity) -> Severity {
@@ -176,5 +254,50 @@ mod rows {
             count: entry.count,
             is_new,
         }
+    }
+}
+
+#[cfg(all(test, feature = "scan"))]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use skillwire_core::{Digest, RelPath};
+
+    use super::*;
+
+    fn content(text: &str) -> ContentId {
+        let file = (RelPath::parse("SKILL.md").unwrap(), Digest::of(text.as_bytes()), 1);
+        ContentId::of([file]).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_content_is_scanned_once_however_many_visitors_ask() {
+        let evidence = Arc::new(KeptEvidence::default());
+        let scans = Arc::new(AtomicUsize::new(0));
+        let visit = |of: &str, is_whole: bool| {
+            let (evidence, scans, content) =
+                (Arc::clone(&evidence), Arc::clone(&scans), content(of));
+            tokio::spawn(async move {
+                let scan = async move {
+                    scans.fetch_add(1, Ordering::SeqCst);
+                    tokio::task::yield_now().await;
+                    (EvidenceView { is_scanned: true, ..EvidenceView::default() }, is_whole)
+                };
+                assert!(evidence.of(Some(content), scan).await.is_scanned);
+            })
+        };
+        for visit in (0..20).map(|_| visit("a", true)).collect::<Vec<_>>() {
+            visit.await.unwrap();
+        }
+        assert_eq!(scans.load(Ordering::SeqCst), 1);
+        for _ in 0..2 {
+            visit("changing while it is read", false).await.unwrap();
+        }
+        assert_eq!(scans.load(Ordering::SeqCst), 3, "half a result is not kept");
+        for other in 0..MAX_CONTENTS {
+            visit(&other.to_string(), true).await.unwrap();
+        }
+        assert_eq!(evidence.kept.lock().unwrap().len(), MAX_CONTENTS);
+        assert!(evidence.get(Some(content("a"))).is_none(), "the oldest made room");
     }
 }

@@ -12,6 +12,8 @@ use skillwire_server::{
     http::{ConnectionPeer, HttpHandler, HttpService, ResponseBody},
 };
 
+use super::texts;
+
 /// How long a form may take to arrive.
 const FORM_TIME: Duration = Duration::from_secs(30);
 
@@ -103,7 +105,7 @@ pub(crate) async fn answer<P: PageProvider>(
     let body = Limited::new(body, MAX_FORM_BYTES).collect();
     let Ok(Ok(body)) = tokio::time::timeout(FORM_TIME, body).await else {
         let mut refused = Response::new(ResponseBody::ready(vec![Bytes::from_static(
-            b"The form is too large, or did not arrive.\n",
+            texts::FORM_REFUSED.as_bytes(),
         )]));
         *refused.status_mut() = StatusCode::BAD_REQUEST;
         return refused;

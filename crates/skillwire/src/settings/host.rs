@@ -136,6 +136,19 @@ impl HostSettings {
         Ok(rules)
     }
 
+    /// The names of the signers in the user's rules; none without rules.
+    #[cfg(feature = "page")]
+    #[cfg_attr(
+        not(feature = "sign"),
+        expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "there are no rules")
+    )]
+    pub(crate) fn signer_names(&self) -> Result<Vec<String>, Failure> {
+        #[cfg(feature = "sign")]
+        return Ok(super::trust::read(&self.state)?.map(|rules| rules.names()).unwrap_or_default());
+        #[cfg(not(feature = "sign"))]
+        Ok(Vec::new())
+    }
+
     /// The user's rules about signers in a few words, and whether there are any.
     #[cfg(feature = "page")]
     pub(crate) fn signature_rules_in_words(&self) -> Result<(bool, String), Failure> {

@@ -72,6 +72,12 @@ pub(crate) struct TrustRules {
 }
 
 impl TrustRules {
+    /// The names of the signers, in order.
+    #[cfg(feature = "page")]
+    pub(super) fn names(&self) -> Vec<String> {
+        self.signers.keys().map(ToString::to_string).collect()
+    }
+
     /// How many signers and rules there are, and how many rules require one of the signers.
     #[cfg(feature = "page")]
     pub(super) fn in_words(&self) -> String {

@@ -15,7 +15,10 @@ use skillwire_trust::{
 
 use super::{HostPage, ListingState, key_of, lock, sentence};
 use crate::{
-    page::scanned::{finding_filter, fits_finding},
+    page::{
+        scanned::{finding_filter, fits_finding},
+        texts,
+    },
     session::card,
 };
 
@@ -259,7 +262,7 @@ impl HostPage {
                 && state.is_none_or(|state| known.standings[position].word() == state)
                 && finding
                     .is_none_or(|finding| fits_finding(finding, self.scans.result(&item.skill)))
-                && signer.is_none_or(|signer| self.scans.signer(id).as_deref() == Some(signer))
+                && signer.is_none_or(|signer| self.signer(&item.skill).as_deref() == Some(signer))
         };
         let (page, total) = known.search(query, fits);
         let rows = page.into_iter().map(|position| self.row(&known, position)).collect();
@@ -276,24 +279,21 @@ impl HostPage {
 
     /// What to do about a list without any skill.
     fn nothing_known(&self) -> &'static str {
-        if self.configured.servers.is_empty() {
-            "There are no skills here yet. `skillwire server add LABEL URL` uses the skills of a server, \
-             `skillwire add` installs skills of a repository, and skills in the folders of your agents \
-             appear by themselves."
-        } else {
-            "There are no skills here yet: none of your servers has listed one."
-        }
+        if self.configured.servers.is_empty() { texts::NO_SKILLS } else { texts::NOTHING_LISTED }
     }
 
     fn filters(&self, known: &KnownSkills) -> Vec<FilterGroup> {
         let mut filters = vec![
-            filter("origin", "Origin", known.found.origins.iter().map(same)),
-            filter("state", "State", StandingWord::ALL.into_iter().map(|word| same(word.word()))),
+            filter("origin", texts::ORIGIN, known.found.origins.iter().map(same)),
+            filter(
+                "state",
+                texts::STATE,
+                StandingWord::ALL.into_iter().map(|word| same(word.word())),
+            ),
             finding_filter(),
         ];
-        let signers = self.scans.signers();
-        if !signers.is_empty() {
-            filters.push(filter("signer", "Signer", signers.into_iter().map(same)));
+        if !self.signers.is_empty() {
+            filters.push(filter("signer", texts::SIGNER, self.signers.iter().map(same)));
         }
         filters
     }
@@ -302,19 +302,19 @@ impl HostPage {
         let again = |label: &str| RowAct {
             name: "list",
             about: label.to_owned(),
-            label: "Ask again".to_owned(),
+            label: texts::ASK_AGAIN.to_owned(),
         };
         let mut notices = Vec::new();
         for (label, listing) in &*lock(&self.listings) {
             match listing {
                 ListingState::Asked => notices.push(Notice {
                     tone: Tone::Waiting,
-                    text: format!("`{label}` has not answered yet."),
+                    text: texts::not_answered(label),
                     act: None,
                 }),
                 ListingState::Failed { refusal, .. } => notices.push(Notice {
                     tone: Tone::Bad,
-                    text: format!("`{label}` was not listed: {}", sentence(refusal)),
+                    text: texts::not_listed(label, &sentence(refusal)),
                     act: Some(again(label.as_str())),
                 }),
                 ListingState::Listed { .. } => {}
@@ -325,7 +325,7 @@ impl HostPage {
         }
         let refused = known.found.refused.iter().take(5).map(|text| Notice {
             tone: Tone::Warning,
-            text: format!("Left out: {text}"),
+            text: texts::left_out(text),
             act: None,
         });
         notices.extend(refused);
@@ -338,13 +338,13 @@ impl HostPage {
         let description = skill.entry().frontmatter.description();
         let mut marks = Vec::new();
         if item.shares_name {
-            marks.push("shares its name".to_owned());
+            marks.push(texts::SHARES_NAME.to_owned());
         }
         if skill.integrity().is_first_seen() {
-            marks.push("first-seen".to_owned());
+            marks.push(texts::FIRST_SEEN.to_owned());
         }
         if skill.integrity().is_dynamic() {
-            marks.push("dynamic".to_owned());
+            marks.push(texts::DYNAMIC.to_owned());
         }
         CatalogueRow {
             key: key_of(skill.id()),
@@ -364,9 +364,7 @@ impl HostPage {
         else {
             return None;
         };
-        let name = vouchers.first()?.name.to_string();
-        self.scans.keep_signer(skill.id(), &name);
-        Some(name)
+        Some(vouchers.first()?.name.to_string())
     }
 
     pub(super) fn queue_page(&self, query: &CatalogueQuery) -> QueueView {
@@ -402,8 +400,8 @@ impl HostPage {
             total: waiting.len(),
             page: query.page,
             filters: vec![
-                filter("origin", "Origin", origins.into_iter().map(same)),
-                filter("state", "State", states.into_iter().map(|word| same(word.word()))),
+                filter("origin", texts::ORIGIN, origins.into_iter().map(same)),
+                filter("state", texts::STATE, states.into_iter().map(|word| same(word.word()))),
             ],
             query: query.clone(),
             has_batch: true,

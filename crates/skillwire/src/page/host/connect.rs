@@ -6,7 +6,7 @@ use skillwire_page::{
     model::{ConnectView, ConnectionEntry},
 };
 
-use crate::settings::AgentSettings;
+use crate::{page::texts, settings::AgentSettings};
 
 pub(super) fn view() -> Filled<ConnectView> {
     let settings = AgentSettings::resolve().map_err(|failure| {
@@ -27,9 +27,7 @@ pub(super) fn view() -> Filled<ConnectView> {
         .collect();
     entries.sort_by_key(|entry| !(entry.is_connected || entry.is_present));
     Ok(ConnectView {
-        about: "Give any agent the skills of your servers and folders. A skill of a server is loaded only \
-                after you approved it."
-            .to_owned(),
+        about: texts::CONNECT_ABOUT.to_owned(),
         line: Some(format!("{} setup", settings.program())),
         entries,
     })

@@ -16,11 +16,18 @@ use crate::{page::scanned::SkillEvidence, session::card};
 /// The most results that are kept.
 const MAX_KEPT: usize = 20_000;
 
-/// The worst finding and the signer of skills that were looked at.
+/// The most bytes of one skill that are scanned before the user looks at it.
+#[cfg(feature = "scan")]
+const MAX_UNASKED_BYTES: u64 = 8 << 20;
+
+/// The shortest pause between two passes over all skills.
+#[cfg(feature = "scan")]
+const SPACING: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// The worst finding of skills that were looked at.
 #[derive(Default)]
 pub(super) struct Scans {
     worst: Mutex<HashMap<SkillId, (Digest, Option<Severity>)>>,
-    signers: Mutex<HashMap<SkillId, String>>,
 }
 
 impl Scans {
@@ -33,25 +40,21 @@ impl Scans {
         if is_now { worst.into() } else { ScanResult::NotScanned }
     }
 
+    /// Tells whether one more result would take the place of another.
+    #[cfg(feature = "scan")]
+    fn is_full(&self) -> bool {
+        lock(&self.worst).len() >= MAX_KEPT
+    }
+
     fn keep(&self, skill: &SkillId, content: Digest, worst: Option<Severity>) {
         let mut kept = lock(&self.worst);
-        if kept.len() >= MAX_KEPT {
-            kept.clear();
+        if kept.len() >= MAX_KEPT
+            && !kept.contains_key(skill)
+            && let Some(other) = kept.keys().next().cloned()
+        {
+            kept.remove(&other);
         }
         kept.insert(skill.clone(), (content, worst));
-    }
-
-    pub(super) fn signer(&self, skill: &SkillId) -> Option<String> {
-        lock(&self.signers).get(skill).cloned()
-    }
-
-    pub(super) fn keep_signer(&self, skill: &SkillId, signer: &str) {
-        lock(&self.signers).insert(skill.clone(), signer.to_owned());
-    }
-
-    /// Every signer that was seen.
-    pub(super) fn signers(&self) -> BTreeSet<String> {
-        lock(&self.signers).values().cloned().collect()
     }
 }
 
@@ -102,6 +105,53 @@ impl HostPage {
 
 #[cfg(feature = "scan")]
 impl HostPage {
+    /// Scans what is on this machine already, so that the list can be narrowed by findings: the skills of
+    /// folders, and those of servers that were read. It scans one skill at a time, and fetches nothing.
+    pub(crate) async fn scan_in_background(self: std::sync::Arc<Self>) {
+        loop {
+            self.looked.notified().await;
+            let started = tokio::time::Instant::now();
+            let page = std::sync::Arc::clone(&self);
+            if tokio::task::spawn_blocking(move || page.scan_what_is_here()).await.is_err() {
+                return;
+            }
+            // A server that announces changes without end costs at most a tenth of one core.
+            tokio::time::sleep(SPACING.max(9 * started.elapsed())).await;
+        }
+    }
+
+    fn scan_what_is_here(&self) {
+        let cache =
+            crate::commands::scan::ScanCache::open(false, skillwire_scan::RuleSet::built_in());
+        let known = self.known();
+        for (item, _) in known.all() {
+            let Ok(listed) = item.skill.certain() else { continue };
+            if self.scans.is_full() {
+                return;
+            }
+            if self.scans.result(&item.skill) == ScanResult::NotScanned
+                && let Some(files) = self.whole_files(listed)
+                && let Some(content) = listed.content()
+            {
+                let worst = crate::page::scanned::worst(&files, &cache);
+                self.scans.keep(listed.id(), content.fingerprint(), worst);
+            }
+        }
+    }
+
+    /// All files of a skill, if all of them are on this machine and they are not too large.
+    fn whole_files(&self, listed: &ListedSkill) -> Option<skillwire_scan::SkillFiles> {
+        let Resources::Listed(resources) = &listed.entry().resources else { return None };
+        let bytes = resources.iter().try_fold(0, |sum: u64, file| sum.checked_add(file.size))?;
+        if resources.is_empty() || bytes > MAX_UNASKED_BYTES {
+            return None;
+        }
+        let uri = &listed.id().uri;
+        resources.iter().try_fold(skillwire_scan::SkillFiles::new(), |files, resource| {
+            Some(files.with(card::path(uri, resource), self.bytes_of(listed, resource)?))
+        })
+    }
+
     /// The files as they are listed, and whether all of them were read.
     fn files_now(&self, listed: &ListedSkill) -> (skillwire_scan::SkillFiles, bool) {
         let mut files = skillwire_scan::SkillFiles::new();

@@ -14,11 +14,14 @@ use skillwire_trust::{Action, Decision, Event, SkillId};
 
 use super::{
     HostPage, key_of,
-    runs::{JoinedRuns, RUN_COLUMNS, RunRecord, run_row},
+    runs::{JoinedRuns, RUN_MEMBERS, RunRecord, run_json, run_row},
     searched_text,
 };
 use crate::commands::host::{audit, windows};
-use crate::{output::counted, page::exported::exported};
+use crate::{
+    output::counted,
+    page::{exported::exported, texts},
+};
 
 /// The most events that one export has.
 const MAX_EXPORTED: usize = 200_000;
@@ -28,10 +31,10 @@ const MAX_ORIGINS: usize = 200;
 
 /// How far the filter of time goes back: its value, its words and the time.
 const PERIODS: [(&str, &str, Duration); 4] = [
-    ("hour", "the last hour", Duration::from_hours(1)),
-    ("day", "the last 24 hours", Duration::from_hours(24)),
-    ("week", "the last 7 days", Duration::from_hours(24 * 7)),
-    ("month", "the last 30 days", Duration::from_hours(24 * 30)),
+    ("hour", texts::LAST_HOUR, Duration::from_hours(1)),
+    ("day", texts::LAST_DAY, Duration::from_hours(24)),
+    ("week", texts::LAST_WEEK, Duration::from_hours(24 * 7)),
+    ("month", texts::LAST_MONTH, Duration::from_hours(24 * 30)),
 ];
 
 /// Every action, in the order of the filter.
@@ -184,39 +187,30 @@ impl HostPage {
         let mut filters = Vec::new();
         if section == Section::Audit {
             let choices = ACTIONS.into_iter().map(|action| choice(word(action))).collect();
-            filters.push(group("action", "What happened", choices));
+            filters.push(group("action", texts::WHAT_HAPPENED, choices));
         }
         let outcomes = ["allowed", "refused"].map(|word| choice(word.to_owned()));
-        filters.push(group("outcome", "Outcome", outcomes.to_vec()));
-        filters.push(group("origin", "Origin", origins.into_iter().map(choice).collect()));
+        filters.push(group("outcome", texts::OUTCOME, outcomes.to_vec()));
+        filters.push(group("origin", texts::ORIGIN, origins.into_iter().map(choice).collect()));
         let periods = PERIODS.map(|(value, label, _)| FilterChoice {
             value: value.to_owned(),
             label: label.to_owned(),
         });
-        filters.push(group("since", "Time", periods.to_vec()));
+        filters.push(group("since", texts::TIME, periods.to_vec()));
         let mut notices = Vec::new();
         if unreadable > 0 {
             notices.push(skillwire_page::model::Notice {
                 tone: Tone::Warning,
-                text: format!("{unreadable} lines of the log cannot be read and are left out."),
+                text: texts::unreadable_lines(unreadable),
                 act: None,
             });
         }
         let is_asked = !query.words.is_empty() || !query.filters.is_empty();
         let (about, empty, columns) = match section {
-            Section::Runs => (
-                "Scripts of skills that ran on this machine, or were not allowed to.",
-                "No script of a skill has run yet. A script runs when you or a model asks for it, in \
-                 isolation, and only if you granted that for the skill: `skillwire run SKILL SCRIPT`.",
-                RUN_COLUMNS,
-            ),
-            _ => (
-                "Everything that happened to skills on this machine, newest first.",
-                "Nothing happened yet. Every decision, load, read and run of a skill appears here.",
-                ["When", "What", "Outcome", "Skill", "Details"],
-            ),
+            Section::Runs => (texts::RUNS_ABOUT, texts::RUNS_EMPTY, texts::RUN_COLUMNS),
+            _ => (texts::LOG_ABOUT, texts::LOG_EMPTY, texts::LOG_COLUMNS),
         };
-        let empty = if is_asked { "Nothing fits. Try other filters." } else { empty };
+        let empty = if is_asked { texts::NOTHING_FITS } else { empty };
         Ok(TableView {
             about: about.to_owned(),
             columns: columns.to_vec(),
@@ -240,9 +234,20 @@ impl HostPage {
         if !matches!(section, Section::Audit | Section::Runs) {
             return Err(PageProblem::NotFound);
         }
-        let events = self.events(section, query, MAX_EXPORTED)?.last;
+        // One more tells whether something is left out.
+        let mut found = match section {
+            Section::Runs => self.runs(query, MAX_EXPORTED + 1)?.last,
+            _ => self.events(section, query, MAX_EXPORTED + 1)?.last,
+        };
+        let left_out = (found.len() > MAX_EXPORTED).then(|| {
+            found.pop_front();
+            texts::export_ends(MAX_EXPORTED)
+        });
+        if section == Section::Runs {
+            return exported(found.iter().map(run_json), &RUN_MEMBERS, format, left_out);
+        }
         let names = ["time", "label", "uri", "contentId", "action", "decision", "reason", "detail"];
-        exported(events.iter().map(audit::json), &names, format)
+        exported(found.iter().map(audit::json), &names, format, left_out)
     }
 
     pub(super) fn context_table(&self) -> Filled<TableView> {
@@ -259,14 +264,10 @@ impl HostPage {
             acts: Vec::new(),
         });
         Ok(TableView {
-            about: "Skills that a client loaded within the last day and did not release: what models may \
-                    have in their context now."
-                .to_owned(),
-            columns: vec!["Skill", "Last loaded", "Open", "Content"],
+            about: texts::CONTEXT_ABOUT.to_owned(),
+            columns: texts::CONTEXT_COLUMNS.to_vec(),
             rows: rows.collect(),
-            empty: "No skill is loaded. When a client loads one, it stands here until the client releases \
-                    it, or for a day."
-                .to_owned(),
+            empty: texts::CONTEXT_EMPTY.to_owned(),
             ..TableView::default()
         })
     }
@@ -289,7 +290,7 @@ impl HostPage {
             (Decision::Allowed, _) => Cell::State(Tone::Good, "allowed".to_owned()),
             (Decision::Refused, None) => Cell::State(Tone::Bad, "refused".to_owned()),
             (Decision::Refused, Some(reason)) => {
-                Cell::State(Tone::Bad, format!("refused: {}", reason.code()))
+                Cell::State(Tone::Bad, texts::refused(reason.code()))
             }
         };
         let detail = event.detail.as_deref().unwrap_or_default();

@@ -36,7 +36,7 @@ use skillwire_trust::{KnownSkill, ListedSkill, Origin, Refusal, ServerLabel, Ski
 use tokio::sync::watch;
 
 use self::{catalogue::KnownSkills, evidence::Scans};
-use crate::{failure::Failure, remedies, session::Session, settings::HostSettings};
+use crate::{failure::Failure, page::texts, remedies, session::Session, settings::HostSettings};
 
 /// The most bytes of files without digests that are kept for the reader to look at.
 const MAX_INSPECTED: usize = 16 << 20;
@@ -74,6 +74,8 @@ pub(crate) struct HostPage {
     /// Files that were read and that no cache holds, because nothing says what they should be.
     inspected: Mutex<HashMap<(SkillId, ResourceUri), Bytes>>,
     scans: Scans,
+    /// The names of the signers in the user's rules, which count as they were when the page began.
+    signers: Vec<String>,
     undo: Mutex<BTreeMap<u64, UndoableDecision>>,
     /// Held while a decision is recorded: what is recorded by then is compared with what was shown.
     deciding: tokio::sync::Mutex<()>,
@@ -83,6 +85,8 @@ pub(crate) struct HostPage {
     logged: Mutex<Option<(u64, SystemTime)>>,
     /// Told that the secret was used, so that the program can offer another one.
     used: tokio::sync::Notify,
+    /// Told that the skills were looked at again.
+    looked: tokio::sync::Notify,
     /// Told that the user had a server asked again, which may have another address since.
     asked_again: watch::Sender<()>,
 }
@@ -113,6 +117,7 @@ impl HostPage {
     /// Makes the page of a session; nothing is asked of any server yet.
     pub(crate) fn new(session: &Session, offline: bool) -> Result<Self, Failure> {
         let settings = HostSettings::resolve()?;
+        let signers = settings.signer_names()?;
         let unusable = session.unusable_servers().map(|(label, refusal)| {
             let failed = ListingState::Failed { at: SystemTime::now(), refusal: refusal.clone() };
             (label.clone(), failed)
@@ -127,12 +132,14 @@ impl HostPage {
             listings: Mutex::new(unusable.collect()),
             inspected: Mutex::default(),
             scans: Scans::default(),
+            signers,
             undo: Mutex::default(),
             deciding: tokio::sync::Mutex::default(),
             next_undo: AtomicU64::new(1),
             live: watch::Sender::new(LiveState::default()),
             logged: Mutex::default(),
             used: tokio::sync::Notify::new(),
+            looked: tokio::sync::Notify::new(),
             asked_again: watch::Sender::new(()),
         })
     }
@@ -162,6 +169,7 @@ impl HostPage {
         let Ok((known, is_news)) = tokio::task::spawn_blocking(look).await else { return };
         let waiting = known.waiting();
         *lock(&self.known) = Arc::new(known);
+        self.looked.notify_one();
         self.live.send_modify(|live| {
             live.skills += u64::from(is_news);
             live.waiting = waiting;
@@ -178,6 +186,7 @@ impl HostPage {
         let changed = !now.has_states_of(&before);
         let waiting = now.waiting();
         *lock(&self.known) = Arc::new(now);
+        self.looked.notify_one();
         self.live.send_modify(|live| {
             live.skills += u64::from(changed);
             live.waiting = waiting;
@@ -243,8 +252,8 @@ fn id_of(key: &SkillKey) -> Option<SkillId> {
 fn sentence(refusal: &Refusal) -> String {
     let worded = remedies::worded(refusal);
     let mut parts = vec![worded.reason.meaning().to_owned()];
-    parts.extend(worded.expected.map(|expected| format!("Expected: {expected}.")));
-    parts.extend(worded.actual.map(|actual| format!("Found: {actual}.")));
+    parts.extend(worded.expected.map(|expected| texts::expected(&expected)));
+    parts.extend(worded.actual.map(|actual| texts::found(&actual)));
     parts.extend(worded.hint.map(String::from));
     parts.join(" ")
 }
@@ -269,8 +278,8 @@ impl PageProvider for HostPage {
 
     async fn site(&self, _: &Owner) -> Site {
         Site {
-            name: "Skillwire".to_owned(),
-            place: "on this machine".to_owned(),
+            name: texts::SITE.to_owned(),
+            place: texts::PLACE.to_owned(),
             sections: SECTIONS.to_vec(),
             live: *self.live.borrow(),
             reader: None,

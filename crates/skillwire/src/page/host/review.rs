@@ -18,7 +18,7 @@ use super::{
     skill::plain_path,
     tables::{FORBID_UNATTENDED, plain},
 };
-use crate::settings::address;
+use crate::{page::texts, settings::address};
 
 /// Stands between the two parts that identify what a reader is shown.
 const SHOWN_WITH: char = '.';
@@ -94,11 +94,11 @@ impl HostPage {
                 Ok(match self.host.refresh(&skill).await {
                     Ok(now) if now.entry() == skill.entry() => {
                         self.look_again().await;
-                        ActOutcome::Done("Its server lists the same content.".to_owned())
+                        ActOutcome::Done(texts::SAME_CONTENT.to_owned())
                     }
                     Ok(_) => {
                         self.look_again().await;
-                        ActOutcome::Done("Its server lists other content now.".to_owned())
+                        ActOutcome::Done(texts::OTHER_CONTENT.to_owned())
                     }
                     Err(refusal) => ActOutcome::Refused(sentence(&refusal)),
                 })
@@ -112,7 +112,7 @@ impl HostPage {
     /// Records a decision, unless the skill is not what the user was shown.
     async fn decide(&self, decision: Decision) -> Filled<ActOutcome> {
         let Ok(skill) = self.find(&decision.key) else {
-            let text = "Its server no longer lists it.".to_owned();
+            let text = texts::NO_LONGER_LISTED.to_owned();
             return Ok(ActOutcome::Gone(text));
         };
         let (card, recorded) =
@@ -128,12 +128,12 @@ impl HostPage {
         let _alone = self.deciding.lock().await;
         if review.card().digest() == shown && self.recorded(skill.id()).to_string() != recorded {
             self.look_at_records().await;
-            let text = format!("`{name}` was decided about meanwhile. This is how it is now.");
+            let text = texts::decided_meanwhile(&name);
             return Ok(ActOutcome::Moved(text));
         }
         let Ok(review) = review.resume(shown) else {
             self.look_again().await;
-            let text = format!("`{name}` changed meanwhile. This is how it is now.");
+            let text = texts::changed_meanwhile(&name);
             return Ok(ActOutcome::Moved(text));
         };
         let grants = Grants {
@@ -151,12 +151,10 @@ impl HostPage {
         let (recorded, undoable) = self.host.record_undoable(answered);
         let text = match recorded {
             Ok(approved) => match decision.answer {
-                AnswerKind::Once => format!("`{name}` may be loaded once."),
-                _ => format!("`{name}` is approved: {}", approved.grants().sentence()),
+                AnswerKind::Once => texts::allowed_once(&name),
+                _ => texts::approved(&name, &approved.grants().sentence()),
             },
-            Err(refusal) if refusal.reason == Reason::UserDeclined => {
-                format!("`{name}` is declined.")
-            }
+            Err(refusal) if refusal.reason == Reason::UserDeclined => texts::declined(&name),
             Err(refusal) => return Ok(ActOutcome::Refused(sentence(&refusal))),
         };
         self.look_at_records().await;
@@ -185,18 +183,16 @@ impl HostPage {
     async fn take_back(&self, recorded: &RecordedDecision) -> Filled<ActOutcome> {
         let undoable = lock(&self.undo).remove(&recorded.token);
         let Some(undoable) = undoable else {
-            let text =
-                format!("The decision about `{}` can no longer be taken back.", recorded.name);
+            let text = texts::no_longer_undone(&recorded.name);
             return Ok(ActOutcome::Refused(text));
         };
         let undone = self.host.undo_review(&undoable).map_err(|refusal| refused(&refusal))?;
         self.look_at_records().await;
         let name = &recorded.name;
         Ok(if undone {
-            ActOutcome::Done(format!("The decision about `{name}` was taken back."))
+            ActOutcome::Done(texts::taken_back(name))
         } else {
-            let why = "changed since, so the decision was not taken back";
-            ActOutcome::Refused(format!("What is recorded about `{name}` {why}."))
+            ActOutcome::Refused(texts::not_taken_back(name))
         })
     }
 
@@ -252,16 +248,14 @@ impl HostPage {
         let id = id_of(key).ok_or(PageProblem::NotFound)?;
         let existed = self.host.revoke(&id).map_err(|refusal| refused(&refusal))?;
         self.look_at_records().await;
-        let word = if existed { "is no longer approved" } else { "was not approved" };
-        Ok(ActOutcome::Done(format!("`{id}` {word}.")))
+        Ok(ActOutcome::Done(texts::revoked(&id, existed)))
     }
 
     async fn set_enabled(&self, key: &SkillKey, enabled: bool) -> Filled<ActOutcome> {
         let id = id_of(key).ok_or(PageProblem::NotFound)?;
         self.host.set_enabled(&id, enabled).map_err(|refusal| refused(&refusal))?;
         self.look_at_records().await;
-        let word = if enabled { "on" } else { "off" };
-        Ok(ActOutcome::Done(format!("`{id}` is switched {word}.")))
+        Ok(ActOutcome::Done(texts::switched(&id, enabled)))
     }
 
     /// The acts of tables and notices.
@@ -271,9 +265,7 @@ impl HostPage {
             "revoke" => self.revoke(&key).await,
             "enable" => self.set_enabled(&key, true).await,
             FORBID_UNATTENDED => Ok(match self.settings.forbid_unattended_approvals() {
-                Ok(()) => {
-                    ActOutcome::Done("Approvals without a question are forbidden.".to_owned())
-                }
+                Ok(()) => ActOutcome::Done(texts::UNATTENDED_FORBIDDEN.to_owned()),
                 Err(failure) => ActOutcome::Refused(plain(&failure)),
             }),
             "list" => {
@@ -286,7 +278,7 @@ impl HostPage {
                 }
                 self.list(&label).await;
                 self.asked_again.send_replace(());
-                Ok(ActOutcome::Done(format!("`{label}` was asked.")))
+                Ok(ActOutcome::Done(texts::asked(&label)))
             }
             _ => Err(PageProblem::NotFound),
         }
@@ -297,29 +289,16 @@ impl HostPage {
 fn cautions(card: &ApprovalCard, can_last: bool) -> Vec<String> {
     let mut cautions = Vec::new();
     if !can_last {
-        cautions.push(
-            "Its files have no digests: the content may differ each time, so it cannot be approved here."
-                .to_owned(),
-        );
+        cautions.push(texts::NO_DIGESTS_CAUTION.to_owned());
     }
     if card.integrity.is_first_seen() {
-        cautions.push(
-            "Its server does not give digest and size of every file. What you approve is what was \
-             read now, and each further file as it is first read."
-                .to_owned(),
-        );
+        cautions.push(texts::FIRST_SEEN_CAUTION.to_owned());
     }
     if !card.arguments.is_empty() {
-        cautions.push(
-            "Its server writes the instructions for the arguments of each load; they are held to \
-             what it wrote for the same arguments first."
-                .to_owned(),
-        );
+        cautions.push(texts::ARGUMENTS_CAUTION.to_owned());
     }
     if card.changes.as_ref().is_some_and(skillwire_core::ContentDiff::is_empty) {
-        cautions.push(
-            "It is what you approved before, but other content was listed in between.".to_owned(),
-        );
+        cautions.push(texts::LISTED_BETWEEN.to_owned());
     }
     cautions
 }

@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 use skillwire_page::model::{Cell, TableRow, Tone};
 use skillwire_trust::{Action, Decision, Event, Reason};
+
+use crate::page::texts;
 
 /// The most runs whose end is still awaited while the log is read.
 const MAX_STARTED: usize = 256;
@@ -55,8 +58,8 @@ impl RunRecord {
 
     fn asked_by(&self) -> &'static str {
         match self.asked_by.as_str() {
-            "user" => "asked by you",
-            "model" => "asked by a model",
+            "user" => texts::ASKED_BY_YOU,
+            "model" => texts::ASKED_BY_MODEL,
             _ => "",
         }
     }
@@ -79,7 +82,7 @@ impl RunRecord {
             names => names.join(", "),
         };
         let (network, variables) = (list(&self.network), list(&self.variables));
-        format!("{} isolation; network: {network}; variables: {variables}", self.isolation)
+        texts::run_terms(&self.isolation, &network, &variables)
     }
 
     /// The run in one sentence, for a list of everything that happened.
@@ -132,21 +135,18 @@ impl JoinedRuns {
     }
 }
 
-/// The columns of [`run_row`].
-pub(super) const RUN_COLUMNS: [&str; 5] = ["Started", "Script", "Skill", "Outcome", "Details"];
-
 /// One run as a row.
 pub(super) fn run_row(event: &Event, skill: Cell) -> TableRow {
     let detail = event.detail.as_deref().unwrap_or_default();
     let record = RunRecord::parse(detail);
     let (tone, word) = match (event.decision, event.reason) {
-        (Decision::Refused, _) => (Tone::Bad, "not run".to_owned()),
+        (Decision::Refused, _) => (Tone::Bad, texts::NOT_RUN.to_owned()),
         (Decision::Allowed, _) if record.is_started() => {
-            (Tone::Waiting, "started, no end yet".to_owned())
+            (Tone::Waiting, texts::RUN_UNFINISHED.to_owned())
         }
         (Decision::Allowed, _) => match record.outcome.as_str() {
             "" => (Tone::Good, "allowed".to_owned()),
-            "exited with 0" => (Tone::Good, "finished".to_owned()),
+            "exited with 0" => (Tone::Good, texts::RUN_FINISHED.to_owned()),
             outcome => (Tone::Warning, cut(outcome)),
         },
     };
@@ -165,6 +165,43 @@ pub(super) fn run_row(event: &Event, skill: Cell) -> TableRow {
         ],
         acts: Vec::new(),
     }
+}
+
+/// The members of [`run_json`], in the order of a table.
+pub(super) const RUN_MEMBERS: [&str; 12] = [
+    "time",
+    "label",
+    "uri",
+    "script",
+    "askedBy",
+    "decision",
+    "reason",
+    "outcome",
+    "isolation",
+    "network",
+    "variables",
+    "milliseconds",
+];
+
+/// One run as an export has it: what the row says, with nothing cut.
+pub(super) fn run_json(event: &Event) -> Value {
+    let record = RunRecord::parse(event.detail.as_deref().unwrap_or_default());
+    let named = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    json!({
+        "time": humantime::format_rfc3339_millis(event.time).to_string(),
+        "label": event.label,
+        "uri": event.skill.as_ref().map(|skill| skill.uri.as_str()),
+        "script": record.script,
+        "askedBy": named(&record.asked_by),
+        "decision": event.decision,
+        "reason": event.reason,
+        "outcome": named(&record.outcome),
+        "isolation": named(&record.isolation),
+        "network": record.network.join(" "),
+        "variables": record.variables.join(" "),
+        "milliseconds": record.used.as_ref().map(|used| used.wall_ms),
+        "peakMemory": record.used.as_ref().and_then(|used| used.peak_memory),
+    })
 }
 
 #[cfg(test)]
@@ -207,6 +244,13 @@ mod tests {
         let record = RunRecord::parse(ended[0].detail.as_deref().unwrap());
         assert_eq!(record.sentence(), "a.py · exited with 0 · 1.23 s, 8 MiB");
         assert_eq!(record.terms(), "full isolation; network: none; variables: none");
+        let exported = run_json(&ended[0]);
+        assert_eq!(exported["time"], "1970-01-01T00:00:00.000Z");
+        assert_eq!(
+            (&exported["script"], &exported["outcome"], &exported["milliseconds"]),
+            (&json!("a.py"), &json!("exited with 0"), &json!(1234)),
+        );
+        assert!(RUN_MEMBERS.iter().all(|name| exported.get(name).is_some()));
         let record = RunRecord::parse(ended[1].detail.as_deref().unwrap());
         assert_eq!(record.sentence(), "scripts/c.py · not run: it may not run");
         let unfinished: Vec<Event> = joined.unfinished().collect();

@@ -13,7 +13,8 @@ use skillwire_page::{
     text_of,
 };
 use skillwire_trust::{
-    Dialect, KnownSkill, ListedSkill, Origin, SignatureCheck, Standing, requested_tools,
+    DecisionCheck, Dialect, KnownSkill, ListedSkill, Origin, SignatureCheck, Standing,
+    requested_tools,
 };
 
 use super::{HostPage, catalogue::StandingWord, key_of, lock, refused};
@@ -21,6 +22,7 @@ use crate::{
     page::{
         listing::{field_change, field_text},
         scanned::SkillEvidence,
+        texts,
     },
     refusals::argument,
     session::card,
@@ -59,30 +61,30 @@ impl HostPage {
             .iter()
             .map(|(name, field)| FactRow::words(name, field_text(field)))
             .collect();
-        view.facts.push(FactRow::words("Origin", card::origin(&id.origin)));
-        view.facts.push(FactRow::code("URI", id.uri.as_str()));
+        view.facts.push(FactRow::words(texts::ORIGIN, card::origin(&id.origin)));
+        view.facts.push(FactRow::code(texts::URI, id.uri.as_str()));
         if let Some(directory) = self.host.directory_of(id) {
-            view.facts.push(FactRow::code("Folder", directory.display().to_string()));
+            view.facts.push(FactRow::code(texts::FOLDER, directory.display().to_string()));
         }
         if let Origin::Server(label) = &id.origin {
             if let Some(config) = self.configured.servers.get(label) {
-                view.facts.push(FactRow::code("Server", config.to_string()));
+                view.facts.push(FactRow::code(texts::SERVER, config.to_string()));
             }
             if skill.dialect() != Dialect::V1 {
                 let dialect = skill.dialect();
                 let how = format!("{}, {}", dialect.code(), dialect.title());
-                view.facts.push(FactRow::words("Dialect", how));
+                view.facts.push(FactRow::words(texts::DIALECT, how));
             }
         }
         if let Some(content) = skill.content() {
-            view.facts.push(FactRow::code("Fingerprint", content.fingerprint().to_string()));
+            view.facts.push(FactRow::code(texts::FINGERPRINT, content.fingerprint().to_string()));
             if let Ok(id) = content.content_id() {
-                view.facts.push(FactRow::code("Content", id.to_string()));
+                view.facts.push(FactRow::code(texts::CONTENT, id.to_string()));
             }
         }
         if let Some(handle) = self.known().handle(id) {
-            let line = format!("skillwire load {}", argument(handle));
-            view.facts.push(FactRow::code("On the command line", line));
+            let line = texts::load_line(&argument(handle));
+            view.facts.push(FactRow::code(texts::COMMAND_LINE, line));
         }
     }
 
@@ -101,7 +103,8 @@ impl HostPage {
         }
         let mut view = SkillView::new(key_of(id), entry.frontmatter.name().as_str(), state);
         self.describe(&mut view, &listed.clone().into());
-        view.facts.push(FactRow::words("Compared with", integrity_words(listed)));
+        view.facts.push(FactRow::words(texts::COMPARED_WITH, integrity_words(listed)));
+        view.facts.extend(decision_facts(&self.host.known_decision(listed)));
         let granted = match standing {
             Standing::Approved(grants) => {
                 view.grants.push(grants.sentence());
@@ -284,8 +287,8 @@ impl HostPage {
         Some(DiffView {
             key: key_of(listed.id()),
             name: listed.entry().frontmatter.name().to_string(),
-            before: "what you approved".to_owned(),
-            after: "what is listed now".to_owned(),
+            before: texts::APPROVED_BEFORE.to_owned(),
+            after: texts::LISTED_NOW.to_owned(),
             fields: fields.collect(),
             files,
             reach_added: evidence.reach_added.clone(),
@@ -304,26 +307,53 @@ pub(super) fn plain_path(listed: &ListedSkill, file: &SkillResource) -> String {
 
 fn integrity_words(listed: &ListedSkill) -> &'static str {
     if listed.integrity().is_dynamic() {
-        "nothing: its server gives no digests, so the content may differ each time"
+        texts::NO_DIGESTS
     } else if listed.integrity().is_first_seen() {
-        "what was read first: its server does not give digest and size of every file"
+        texts::FIRST_READ
     } else {
-        "digest and size of every file"
+        texts::ALL_DIGESTS
     }
+}
+
+/// What is known about the signed decision that the server of a skill carries. Only what a trusted key
+/// signed is shown as more than a claim.
+fn decision_facts(decision: &DecisionCheck) -> Vec<FactRow> {
+    let decision = match decision {
+        DecisionCheck::NotAsked => return Vec::new(),
+        DecisionCheck::None => {
+            return vec![FactRow::words(texts::SIGNED_DECISION, texts::NO_DECISION)];
+        }
+        DecisionCheck::Refused(problem) => {
+            let words = texts::decision_refused(problem);
+            return vec![FactRow::words(texts::SIGNED_DECISION, words)];
+        }
+        DecisionCheck::Decided(decision) => decision,
+    };
+    let time = |time| humantime::format_rfc3339_seconds(time).to_string();
+    let end = decision.voucher.until.map_or_else(|| texts::NEVER.to_owned(), time);
+    let mut facts = vec![
+        FactRow::words(texts::SIGNED_DECISION, &*decision.policy),
+        FactRow::code(texts::DECIDED_BY, &*decision.voucher.signer),
+        FactRow::words(texts::DECIDED, time(decision.decided_at)),
+        FactRow::words(texts::DECISION_ENDS, end),
+    ];
+    let signed = decision.provenance.iter();
+    facts.extend(signed.map(|(word, value)| FactRow::code(texts::signed_fact(word), value)));
+    facts
 }
 
 /// What is known about a signature, as sentences.
 fn signature_words(signature: &SignatureCheck) -> Vec<(Tone, String)> {
     match signature {
         SignatureCheck::NotAsked => Vec::new(),
-        SignatureCheck::Unsigned => vec![(Tone::Warning, "not signed".to_owned())],
-        SignatureCheck::NotRead => vec![(Tone::Plain, "signature not read yet".to_owned())],
+        SignatureCheck::Unsigned => vec![(Tone::Warning, texts::NOT_SIGNED.to_owned())],
+        SignatureCheck::NotRead => vec![(Tone::Plain, texts::SIGNATURE_NOT_READ.to_owned())],
         SignatureCheck::Refused(problem) => {
-            vec![(Tone::Bad, format!("signature not valid: it {problem}"))]
+            vec![(Tone::Bad, texts::signature_refused(problem))]
         }
         SignatureCheck::Vouched(vouchers) => vouchers
             .iter()
-            .map(|voucher| (Tone::Good, format!("signed by {}: {}", voucher.name, voucher.signer)))
+            .map(|voucher| (Tone::Good, texts::vouched(&voucher.name, &voucher.signer)))
             .collect(),
     }
 }

@@ -10,7 +10,7 @@ use skillwire_page::{
 use skillwire_trust::{DecisionChannel, Record, RecordStore as _};
 
 use super::{HostPage, ListingState, key_of, lock, searched_text, sentence};
-use crate::{failure::Failure, output::counted};
+use crate::{failure::Failure, output::counted, page::texts};
 
 /// The act that forbids approvals without a question. There is none that allows them: the page only makes
 /// settings stricter, and a file that the user writes loosens them.
@@ -64,19 +64,18 @@ impl HostPage {
         let rows = rows.map(|record| approval_row(record, self.skill_cell(&record.id)));
         let notices = errors.iter().map(|error| skillwire_page::model::Notice {
             tone: Tone::Bad,
-            text: format!("{error}. It approves nothing."),
+            text: texts::record_unreadable(&error.to_string()),
             act: None,
         });
         TableView {
-            about: "What you decided. An approval holds for exactly the content it was given for."
-                .to_owned(),
-            columns: vec!["Skill", "Decision", "Since", "How", "Allows"],
+            about: texts::APPROVALS_ABOUT.to_owned(),
+            columns: texts::APPROVAL_COLUMNS.to_vec(),
             rows: rows.collect(),
             total: Some(total),
             has_more: first + TableQuery::PAGE < total,
             filters: vec![FilterGroup {
                 name: "decision",
-                label: "Decision".to_owned(),
+                label: texts::DECISION.to_owned(),
                 choices: DECISIONS
                     .map(|word| FilterChoice { value: word.to_owned(), label: word.to_owned() })
                     .to_vec(),
@@ -84,10 +83,9 @@ impl HostPage {
             has_search: true,
             notices: notices.collect(),
             empty: if query.words.is_empty() && query.filters.is_empty() {
-                "You have not decided about any skill yet. What waits for you is under Review."
-                    .to_owned()
+                texts::NO_APPROVALS.to_owned()
             } else {
-                "No decision fits. Try fewer words or another filter.".to_owned()
+                texts::NO_APPROVAL_FITS.to_owned()
             },
             ..TableView::default()
         }
@@ -97,20 +95,26 @@ impl HostPage {
         let listings = lock(&self.listings);
         let rows = self.configured.servers.iter().map(|(label, config)| {
             let (state, skills, at, changed) = match listings.get(label) {
-                None => {
-                    (Cell::State(Tone::Plain, "not asked".to_owned()), String::new(), None, None)
-                }
-                Some(ListingState::Asked) => {
-                    (Cell::State(Tone::Waiting, "waiting".to_owned()), String::new(), None, None)
-                }
+                None => (
+                    Cell::State(Tone::Plain, texts::NOT_ASKED.to_owned()),
+                    String::new(),
+                    None,
+                    None,
+                ),
+                Some(ListingState::Asked) => (
+                    Cell::State(Tone::Waiting, texts::WAITING.to_owned()),
+                    String::new(),
+                    None,
+                    None,
+                ),
                 Some(ListingState::Listed { at, listing, changed }) => (
-                    Cell::State(Tone::Good, "listed".to_owned()),
+                    Cell::State(Tone::Good, texts::LISTED.to_owned()),
                     listed_words(listing),
                     Some(*at),
-                    Some(changed.map_or_else(|| Cell::Text("none so far".to_owned()), time)),
+                    Some(changed.map_or_else(|| Cell::Text(texts::NO_CHANGE.to_owned()), time)),
                 ),
                 Some(ListingState::Failed { at, refusal }) => (
-                    Cell::State(Tone::Bad, "failed".to_owned()),
+                    Cell::State(Tone::Bad, texts::FAILED.to_owned()),
                     sentence(refusal),
                     Some(*at),
                     None,
@@ -125,15 +129,14 @@ impl HostPage {
                     at.map_or_else(nothing, time),
                     changed.unwrap_or_else(nothing),
                 ],
-                acts: vec![act("list", label, "Ask again")],
+                acts: vec![act("list", label, texts::ASK_AGAIN)],
             }
         });
         TableView {
-            about: "The servers whose skills you use, under the labels that you gave them."
-                .to_owned(),
-            columns: vec!["Server", "State", "Skills", "Last asked", "Last change"],
+            about: texts::SERVERS_ABOUT.to_owned(),
+            columns: texts::SERVER_COLUMNS.to_vec(),
             rows: rows.collect(),
-            empty: "There are no servers; `skillwire server add LABEL URL` adds one.".to_owned(),
+            empty: texts::NO_SERVERS.to_owned(),
             ..TableView::default()
         }
     }
@@ -147,13 +150,13 @@ impl HostPage {
             acts: Vec::new(),
         };
         let unattended = if user.unattended_approvals {
-            Cell::State(Tone::Warning, "allowed".to_owned())
+            Cell::State(Tone::Warning, texts::ALLOWED.to_owned())
         } else {
-            Cell::State(Tone::Good, "forbidden".to_owned())
+            Cell::State(Tone::Good, texts::FORBIDDEN.to_owned())
         };
         let forbid = user
             .unattended_approvals
-            .then(|| act(FORBID_UNATTENDED, &"unattended-approvals", "Forbid"));
+            .then(|| act(FORBID_UNATTENDED, &"unattended-approvals", texts::FORBID));
         let settings = state.join("settings.toml");
         let signers = state.join("trust.toml");
         // Rules that cannot be read stop every other command, so the page says so.
@@ -169,44 +172,24 @@ impl HostPage {
             TableRow {
                 acts: forbid.into_iter().collect(),
                 ..row(
-                    "Approvals without a question",
+                    texts::UNATTENDED,
                     unattended,
-                    format!("`unattended-approvals` in `{}`", settings.display()),
+                    texts::setting_in("`unattended-approvals`", &settings),
                 )
             },
             row(
-                "Where `owner/repo` is found",
+                texts::FORGE,
                 Cell::Code(user.forge.clone()),
-                format!("`forge` in `{}`", settings.display()),
+                texts::setting_in("`forge`", &settings),
             ),
-            row(
-                "Rules about signers",
-                rules,
-                format!("`signers` and `rules` in `{}`", signers.display()),
-            ),
-            row(
-                "Your state",
-                folder(Some(&state)),
-                "Decisions, log, servers and logins. `SKILLWIRE_HOME` moves it.".to_owned(),
-            ),
-            row(
-                "Your skill folders",
-                folder(self.settings.home()),
-                "Folders of agents below it are read.".to_owned(),
-            ),
-            row(
-                "Project",
-                folder(self.settings.project()),
-                "Its skills count with `--trust-project`.".to_owned(),
-            ),
+            row(texts::SIGNER_RULES, rules, texts::setting_in("`signers` and `rules`", &signers)),
+            row(texts::YOUR_STATE, folder(Some(&state)), texts::STATE_WHERE.to_owned()),
+            row(texts::YOUR_FOLDERS, folder(self.settings.home()), texts::FOLDERS_WHERE.to_owned()),
+            row(texts::PROJECT, folder(self.settings.project()), texts::PROJECT_WHERE.to_owned()),
         ];
         Ok(TableView {
-            about:
-                "What applies to every command. A file is read anew by each command, so a change \
-                    counts from the next one on. The page can make a setting stricter; what \
-                    allows more is written into the file by you."
-                    .to_owned(),
-            columns: vec!["Setting", "Value", "Where"],
+            about: texts::SETTINGS_ABOUT.to_owned(),
+            columns: texts::SETTING_COLUMNS.to_vec(),
             rows,
             ..TableView::default()
         })
@@ -218,7 +201,7 @@ fn listed_words(listing: &Listing) -> String {
     let skills = counted(listing.skills.len(), "skill");
     match listing.dialect {
         Some(dialect) => format!("{skills}; {}, {}", dialect.code(), dialect.title()),
-        None => format!("{skills}; approved skills, from this machine"),
+        None => texts::listed_here(&skills),
     }
 }
 
@@ -242,23 +225,27 @@ fn approval_row(record: &Record, skill: Cell) -> TableRow {
     let (tone, word) = decision_of(record);
     let next = record.next_load.as_ref();
     let how = approval.and_then(|approval| approval.channel).map_or("", DecisionChannel::words);
+    // Another's word has a key and may have an end.
+    let voucher = approval.and_then(|approval| approval.voucher.as_ref());
+    let voucher =
+        voucher.map_or_else(String::new, |voucher| texts::voucher(&voucher.signer, voucher.until));
     let grants = approval.map(|approval| &approval.grants).or(next.map(|next| &next.grants));
     let grants = grants.map(skillwire_trust::Grants::sentence).unwrap_or_default();
     let since = approval.map(|approval| approval.at).or(next.map(|next| next.at));
     let key = key_of(&record.id);
     let mut acts = Vec::new();
     if approval.is_some() || next.is_some() {
-        acts.push(act("revoke", &key, "Withdraw"));
+        acts.push(act("revoke", &key, texts::WITHDRAW));
     }
     if record.disabled {
-        acts.push(act("enable", &key, "Switch on"));
+        acts.push(act("enable", &key, texts::SWITCH_ON));
     }
     TableRow {
         cells: vec![
             skill,
             Cell::State(tone, word.to_owned()),
             since.map_or_else(|| Cell::Text(String::new()), time),
-            Cell::Text(how.to_owned()),
+            Cell::Detailed(how.to_owned(), voucher),
             Cell::Text(grants),
         ],
         acts,

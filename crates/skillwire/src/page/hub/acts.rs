@@ -9,6 +9,7 @@ use skillwire_page::{
 };
 
 use super::{HubPage, problem, shown::ShownContent};
+use crate::page::texts;
 
 /// Why a decision is reopened that its reviewer took back.
 const TAKEN_BACK: &str = "taken back by its reviewer";
@@ -35,7 +36,7 @@ impl HubPage {
             Ok(shown) => shown,
             // What an upstream no longer offers is not kept unless it was decided about.
             Err(PageProblem::NotFound) => {
-                let text = "It is no longer there; an upstream may offer other content by now.";
+                let text = texts::OFFER_GONE;
                 return Ok(ActOutcome::Gone(text.to_owned()));
             }
             Err(problem) => return Err(problem),
@@ -51,7 +52,7 @@ impl HubPage {
         let name = shown.name();
         if seen != shown.content() || !shown.is_waiting(self) {
             let state = shown.state(self).word;
-            return Ok(ActOutcome::Moved(format!("`{name}` is {state} by now.")));
+            return Ok(ActOutcome::Moved(texts::state_moved(&name, &state)));
         }
         let reason = decision.reason.unwrap_or_default();
         let open = self.open_findings(&shown).await;
@@ -77,7 +78,7 @@ impl HubPage {
             Ok(()) => {}
             Err(error) => return refusal(error),
         }
-        let text = format!("`{name}`, {}, is {word}.", shown.edition());
+        let text = texts::recorded(&name, &shown.edition(), word);
         // Only a rejected version can be opened again; other decisions stand until the next one.
         match (&shown, decision.answer) {
             (ShownContent::Version(_), AnswerKind::Reject) => {
@@ -107,7 +108,7 @@ impl HubPage {
         match self.store().transition(caller, &version, Transition::Reopen, note).await {
             Ok(_) => {
                 let name = &recorded.name;
-                Ok(ActOutcome::Done(format!("The decision about `{name}` was taken back.")))
+                Ok(ActOutcome::Done(texts::taken_back(name)))
             }
             Err(error) => refusal(error),
         }
@@ -116,7 +117,7 @@ impl HubPage {
     async fn revoke_token(&self, caller: &Caller, id: &str) -> Filled<ActOutcome> {
         let id = id.parse().map_err(|_| PageProblem::NotFound)?;
         let token = self.store().revoke_token(caller, id).await.map_err(problem)?;
-        Ok(ActOutcome::Done(format!("The token `{}` is revoked.", token.name)))
+        Ok(ActOutcome::Done(texts::token_revoked(&token.name)))
     }
 }
 

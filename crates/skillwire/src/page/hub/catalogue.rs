@@ -16,6 +16,7 @@ use super::{HubPage, problem};
 use crate::page::{
     listing::{description, fields},
     scanned::{finding_filter, fits_finding},
+    texts,
 };
 
 /// The most namespaces that can be chosen from.
@@ -42,7 +43,7 @@ impl HubPage {
         let choice = |name: String| FilterChoice { value: name.clone(), label: name };
         let namespaces = FilterGroup {
             name: "namespace",
-            label: "Namespace".to_owned(),
+            label: texts::NAMESPACE.to_owned(),
             choices: names.into_iter().take(MAX_NAMESPACES).map(choice).collect(),
         };
         Ok(CatalogueView {
@@ -51,10 +52,7 @@ impl HubPage {
             all: snapshot.listed_count(),
             filters: vec![namespaces, finding_filter()],
             notices: Vec::new(),
-            empty: Some(
-                "The channel `latest` serves no skill that you may see. `skillwire publish` publishes one."
-                    .to_owned(),
-            ),
+            empty: Some(texts::HUB_EMPTY.to_owned()),
         })
     }
 
@@ -65,7 +63,7 @@ impl HubPage {
             name: skill.name().to_owned(),
             description: description(&fields(skill)),
             origin: id.namespace.to_string(),
-            state: SkillState::new("served", Tone::Good),
+            state: SkillState::new(texts::SERVED, Tone::Good),
             scan: self.scans().of_skill(skill),
             signer: None,
             marks: Vec::new(),

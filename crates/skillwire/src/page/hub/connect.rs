@@ -3,6 +3,8 @@
 use serde_json::json;
 use skillwire_page::model::{ConnectView, ConnectionEntry};
 
+use crate::page::texts;
+
 pub(super) fn view(name: &str, url: &str) -> ConnectView {
     let label = label(name);
     let endpoint = format!("{url}/mcp");
@@ -23,14 +25,10 @@ pub(super) fn view(name: &str, url: &str) -> ConnectView {
     };
     let http = json!({"type": "http"});
     ConnectView {
-        about: format!(
-            "Give a client the skills that you may read: its endpoint is {endpoint}. Another channel is at \
-             {endpoint}/c/CHANNEL. Make a token of your own for each client, and put it into the variable \
-             SKILLWIRE_TOKEN."
-        ),
+        about: texts::connect_hub(&endpoint),
         line: None,
         entries: vec![
-            entry("Skillwire", "a terminal", format!("skillwire server add {label} {endpoint}")),
+            entry("Skillwire", texts::TERMINAL, format!("skillwire server add {label} {endpoint}")),
             entry("Claude Code", ".mcp.json", servers("mcpServers", http.clone())),
             entry("Cursor", ".cursor/mcp.json", servers("mcpServers", json!({}))),
             entry("VS Code", ".vscode/mcp.json", servers("servers", http)),

@@ -24,7 +24,7 @@ use skillwire_page::{
 };
 use tokio::sync::watch;
 
-use super::{listing::SkillListing, scanned::KnownScans};
+use super::{listing::SkillListing, scanned::KnownScans, texts};
 
 /// Changes that come faster are looked at together.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -119,9 +119,7 @@ fn problem(error: StoreError) -> PageProblem {
         Some(refusal) => PageProblem::Refused(refusal.to_string()),
         None => {
             tracing::error!(%error, "a page could not be filled");
-            PageProblem::Refused(
-                "The hub's records cannot be read now. Try again in a moment.".to_owned(),
-            )
+            PageProblem::Refused(texts::HUB_UNREADABLE.to_owned())
         }
     }
 }

@@ -15,6 +15,7 @@ use super::{HubPage, problem, shown::ShownContent};
 use crate::page::{
     listing::description,
     scanned::{finding_filter, fits_finding},
+    texts,
 };
 
 /// The most versions, and the most offers, that a queue holds at once. Decided ones make room.
@@ -80,18 +81,14 @@ impl HubPage {
             total: waiting.len(),
             page: query.page,
             filters: vec![
-                group("origin", "Origin", origins),
+                group("origin", texts::ORIGIN, origins),
                 finding_filter(),
-                group("signer", "Signer", signers),
+                group("signer", texts::SIGNER, signers),
             ],
             query: query.clone(),
             has_batch: true,
             batch: BatchAnswers(AnswerKind::Approve, AnswerKind::Reject),
-            empty: Some(
-                "Nothing waits for you. A version appears here when its namespace asks for a review, and \
-                 an offer when an upstream lists new content."
-                    .to_owned(),
-            ),
+            empty: Some(texts::HUB_QUEUE_EMPTY.to_owned()),
         })
     }
 
@@ -161,7 +158,7 @@ impl HubPage {
         let is_waiting = shown.is_waiting(self);
         let mut cautions = Vec::new();
         if !is_waiting {
-            cautions.push(format!("It is {} and waits for no decision.", shown.state(self).word));
+            cautions.push(texts::waits_for_nothing(&shown.state(self).word));
         }
         Ok(ReviewView {
             skill: self.filled_view(caller, shown, evidence).await?,

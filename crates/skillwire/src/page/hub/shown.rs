@@ -13,7 +13,7 @@ use skillwire_page::{
 };
 
 use super::{HubPage, problem};
-use crate::page::listing::fields_of;
+use crate::page::{listing::fields_of, texts};
 
 /// The beginning of the key of an offer.
 const OFFER: &str = "offer:";
@@ -46,16 +46,16 @@ impl ShownContent {
     /// Where it comes from, in words.
     pub(super) fn origin(&self) -> String {
         match self {
-            Self::Version(record) => format!("namespace {}", record.skill.namespace),
-            Self::Offer(offer) => format!("upstream {}", offer.skill.upstream),
+            Self::Version(record) => texts::of_namespace(&record.skill.namespace),
+            Self::Offer(offer) => texts::of_upstream(&offer.skill.upstream),
         }
     }
 
     /// Which of several contents it is, in words.
     pub(super) fn edition(&self) -> String {
         match self {
-            Self::Version(record) => format!("version {}", record.version),
-            Self::Offer(offer) => format!("what was first seen {}", offer.seen_at),
+            Self::Version(record) => texts::of_version(&record.version),
+            Self::Offer(offer) => texts::first_seen(&offer.seen_at),
         }
     }
 
@@ -107,9 +107,9 @@ impl ShownContent {
                 }
             }
             Self::Offer(offer) => match offer.state(page.store().now()) {
-                OfferState::Approved => SkillState::new("approved", Tone::Good),
-                OfferState::Rejected => SkillState::new("rejected", Tone::Bad),
-                OfferState::Waiting => SkillState::new("waiting", Tone::Waiting),
+                OfferState::Approved => SkillState::new(texts::OFFER_APPROVED, Tone::Good),
+                OfferState::Rejected => SkillState::new(texts::OFFER_REJECTED, Tone::Bad),
+                OfferState::Waiting => SkillState::new(texts::OFFER_WAITING, Tone::Waiting),
             },
         }
     }
@@ -203,7 +203,7 @@ impl HubPage {
 
     pub(super) async fn bytes(&self, shown: &ShownContent, file: &VersionFile) -> Filled<Bytes> {
         if shown.is_refused() {
-            let text = "This was revoked, so that its files are not shown.";
+            let text = texts::CONTENT_REVOKED;
             return Err(PageProblem::Refused(text.to_owned()));
         }
         self.store().read_blob(&file.digest, file.size).await.map_err(problem)

@@ -7,6 +7,7 @@ use skillwire_jwt::{NotSignedIn, SignInFlow, TrustedIssuer};
 use skillwire_page::{Filled, PageProblem, SignInAnswer, SignInPlace};
 
 use super::HubPage;
+use crate::page::texts;
 
 impl HubPage {
     /// The issuers at which users sign in, as they are configured now.
@@ -38,26 +39,25 @@ impl HubPage {
             let flow = SignInFlow::new(answer.secret, &issuer.rules().issuer, answer.back);
             flow.is_answered_by(answer.state).then_some((issuer, flow))
         });
-        let (issuer, flow) =
-            begun.ok_or_else(|| refused("The answer belongs to another sign-in."))?;
+        let (issuer, flow) = begun.ok_or_else(|| refused(texts::OTHER_SIGN_IN))?;
         if answer.issuer.is_some_and(|named| named != issuer.rules().issuer) {
-            return Err(refused("Another issuer answered."));
+            return Err(refused(texts::OTHER_ISSUER));
         }
         let (None, Some(code)) = (answer.error, answer.code) else {
-            return Err(refused("The issuer did not sign you in."));
+            return Err(refused(texts::ISSUER_REFUSED));
         };
         let says = issuer.signed_in(&flow, code).await.map_err(problem)?;
         let reader = self.readers().sign_in_as(says).await;
-        reader.ok_or_else(|| refused("This hub does not admit you. Ask its operator."))
+        reader.ok_or_else(|| refused(texts::NOT_ADMITTED))
     }
 }
 
 fn refused(sentence: &str) -> PageProblem {
-    PageProblem::Refused(format!("{sentence} Begin again here."))
+    PageProblem::Refused(texts::begin_again(sentence))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "made for `map_err`")]
 fn problem(error: NotSignedIn) -> PageProblem {
     tracing::warn!(%error, "a user could not sign in");
-    refused("The issuer could not be asked, or its answer cannot be used.")
+    refused(texts::ISSUER_UNUSABLE)
 }

@@ -19,6 +19,7 @@ use super::{
 use crate::page::{
     listing::{description, field_change, field_rows, tools_of},
     scanned::SkillEvidence,
+    texts,
 };
 
 /// The most bytes of one content that are scanned to show it.
@@ -61,11 +62,11 @@ impl HubPage {
         match shown {
             ShownContent::Version(record) => {
                 view.facts = vec![
-                    FactRow::code("Skill", record.skill.to_string()),
-                    FactRow::code("Version", record.version.to_string()),
-                    FactRow::code("Content", record.content.to_string()),
-                    FactRow::words("Published", record.published_at.to_string()),
-                    FactRow::words("By", record.publisher.to_string()),
+                    FactRow::code(texts::SKILL, record.skill.to_string()),
+                    FactRow::code(texts::VERSION, record.version.to_string()),
+                    FactRow::code(texts::CONTENT, record.content.to_string()),
+                    FactRow::words(texts::PUBLISHED, record.published_at.to_string()),
+                    FactRow::words(texts::BY, record.publisher.to_string()),
                 ];
                 view.facts.extend(provenance(&record.provenance));
                 view.signature = Some(self.signed_words(record));
@@ -84,18 +85,18 @@ impl HubPage {
             }
             ShownContent::Offer(offer) => {
                 view.facts = vec![
-                    FactRow::code("Upstream", offer.skill.upstream.to_string()),
-                    FactRow::code("URI", offer.skill.uri.to_string()),
-                    FactRow::code("Content", offer.content.to_string()),
-                    FactRow::words("First seen", offer.seen_at.to_string()),
+                    FactRow::code(texts::UPSTREAM, offer.skill.upstream.to_string()),
+                    FactRow::code(texts::URI, offer.skill.uri.to_string()),
+                    FactRow::code(texts::CONTENT, offer.content.to_string()),
+                    FactRow::words(texts::FIRST_SEEN_AT, offer.seen_at.to_string()),
                 ];
                 if let Some(decision) = &offer.decision {
                     let words = format!("{} by {}: {}", decision.at, decision.by, decision.reason);
-                    view.facts.push(FactRow::words("Last decision", words));
+                    view.facts.push(FactRow::words(texts::LAST_DECISION, words));
                 }
                 let signers = offer.facts.signers.iter();
                 let signed: Vec<_> =
-                    signers.map(|signer| (Tone::Good, format!("signed by {signer}"))).collect();
+                    signers.map(|signer| (Tone::Good, texts::signed_by(signer))).collect();
                 view.signature = Some(signed).filter(|signed| !signed.is_empty());
             }
         }
@@ -106,18 +107,15 @@ impl HubPage {
     fn signed_words(&self, record: &VersionRecord) -> Vec<(Tone, String)> {
         let Some(SignedDecision { decision, keys, .. }) = self.readers().signed_decision(record)
         else {
-            let why = if self.readers().signs() {
-                "not signed by this hub, as it is not approved"
-            } else {
-                "not signed: this hub has no signing key"
-            };
+            let why =
+                if self.readers().signs() { texts::HUB_NOT_SIGNED } else { texts::HUB_HAS_NO_KEY };
             return vec![(Tone::Plain, why.to_owned())];
         };
         let until = humantime::format_rfc3339_seconds(decision.expires);
         let (policy, keys) = (decision.policy.replace('`', ""), keys.join(", "));
         vec![
-            (Tone::Good, "signed by this hub".to_owned()),
-            (Tone::Plain, format!("The decision: {policy}, until {until}, key {keys}")),
+            (Tone::Good, texts::HUB_SIGNED.to_owned()),
+            (Tone::Plain, texts::hub_decision(&policy, &until.to_string(), &keys)),
         ]
     }
 
@@ -289,10 +287,10 @@ fn field_changes(before: &ShownContent, after: &ShownContent) -> Vec<FieldChange
 
 fn provenance(provenance: &Provenance) -> Vec<FactRow> {
     let named = [
-        ("How", &provenance.method),
-        ("Source", &provenance.source),
-        ("Revision", &provenance.revision),
-        ("Workflow", &provenance.workflow),
+        (texts::HOW, &provenance.method),
+        (texts::SOURCE, &provenance.source),
+        (texts::REVISION, &provenance.revision),
+        (texts::WORKFLOW, &provenance.workflow),
     ];
     let known = named.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
     known.map(|(name, value)| FactRow::code(name, value)).collect()

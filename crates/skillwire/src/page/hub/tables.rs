@@ -1,7 +1,5 @@
 //! The log, the upstreams, the namespaces and the tokens of a hub.
 
-use std::fmt::Write as _;
-
 use serde_json::{Value, json};
 use skillwire_hub::{AuditAction, AuditEntry, AuditFilter, Caller, PageRequest, TokenRecord};
 use skillwire_hub_server::{UpstreamHealth, UpstreamStatus};
@@ -13,7 +11,7 @@ use skillwire_page::{
 };
 
 use super::{HubPage, may_audit, problem};
-use crate::page::exported::exported;
+use crate::page::{exported::exported, texts};
 
 /// The most entries that one export has, and that pages go back.
 const MAX_EXPORTED: usize = 100_000;
@@ -73,21 +71,19 @@ impl HubPage {
             label: action.as_str().to_owned(),
         };
         Ok(TableView {
-            about: "Everything that happened in this hub, newest first. Search for a subject, for a target \
-                    such as `acme/refunds@1.2.0`, or for a content such as `sha256:…`."
-                .to_owned(),
-            columns: vec!["When", "Who", "What", "About", "Details"],
+            about: texts::HUB_LOG_ABOUT.to_owned(),
+            columns: texts::HUB_LOG_COLUMNS.to_vec(),
             rows,
             total: None,
             has_more,
             filters: vec![FilterGroup {
                 name: "action",
-                label: "What happened".to_owned(),
+                label: texts::WHAT_HAPPENED.to_owned(),
                 choices: AuditAction::ALL.into_iter().map(choice).collect(),
             }],
             has_search: true,
             notices: Vec::new(),
-            empty: "Nothing fits.".to_owned(),
+            empty: texts::HUB_LOG_EMPTY.to_owned(),
             exports: vec!["jsonl", "csv"],
         })
     }
@@ -102,9 +98,12 @@ impl HubPage {
         if section != Section::Audit {
             return Err(PageProblem::NotFound);
         }
-        let entries = self.entries(caller, query, MAX_EXPORTED).await?;
+        // One more tells whether something is left out.
+        let mut entries = self.entries(caller, query, MAX_EXPORTED + 1).await?;
+        let left_out = (entries.len() > MAX_EXPORTED).then(|| texts::export_ends(MAX_EXPORTED));
+        entries.truncate(MAX_EXPORTED);
         let names = ["number", "at", "actor", "action", "target", "content", "details", "hash"];
-        exported(entries.iter().map(entry_json), &names, format)
+        exported(entries.iter().map(entry_json), &names, format, left_out)
     }
 
     async fn upstream_table(&self, caller: &Caller) -> Filled<TableView> {
@@ -116,7 +115,7 @@ impl HubPage {
             let (state, skills, listed) = match status {
                 // Another replica may follow it.
                 None => {
-                    (Cell::State(Tone::Plain, "not followed here".to_owned()), String::new(), None)
+                    (Cell::State(Tone::Plain, texts::NOT_FOLLOWED.to_owned()), String::new(), None)
                 }
                 Some(status) => (
                     Cell::State(health_tone(status.health), status.health.as_str().to_owned()),
@@ -140,12 +139,10 @@ impl HubPage {
             }
         });
         Ok(TableView {
-            about: "Servers, repositories and folders whose skills this hub passes on, and how they answer \
-                    this replica."
-                .to_owned(),
-            columns: vec!["Upstream", "State", "Skills", "Last listed", "Mode", "Added", "By"],
+            about: texts::UPSTREAMS_ABOUT.to_owned(),
+            columns: texts::UPSTREAM_COLUMNS.to_vec(),
             rows: rows.collect(),
-            empty: "There are no upstreams that you may see.".to_owned(),
+            empty: texts::NO_UPSTREAMS.to_owned(),
             ..TableView::default()
         })
     }
@@ -165,11 +162,11 @@ impl HubPage {
             roles.sort_unstable();
             roles.dedup();
             if caller.administrator {
-                roles.push("administrator");
+                roles.push(texts::ADMINISTRATOR);
             }
             let review = match namespace.review {
-                skillwire_hub::ReviewPolicy::Required => (Tone::Good, "required"),
-                skillwire_hub::ReviewPolicy::None => (Tone::Plain, "none"),
+                skillwire_hub::ReviewPolicy::Required => (Tone::Good, texts::REVIEW_REQUIRED),
+                skillwire_hub::ReviewPolicy::None => (Tone::Plain, texts::REVIEW_NONE),
             };
             TableRow {
                 cells: vec![
@@ -177,19 +174,19 @@ impl HubPage {
                     Cell::Text(roles.join(", ")),
                     Cell::State(review.0, review.1.to_owned()),
                     Cell::Text(namespace.usage.skills.to_string()),
-                    Cell::Text(if namespace.protected { "yes" } else { "no" }.to_owned()),
+                    Cell::Text(if namespace.protected { texts::YES } else { texts::NO }.to_owned()),
                 ],
                 acts: Vec::new(),
             }
         });
         Ok(TableView {
-            about: "The namespaces that you may read, and your roles in them.".to_owned(),
-            columns: vec!["Namespace", "Your roles", "Review", "Skills", "Protected"],
+            about: texts::NAMESPACES_ABOUT.to_owned(),
+            columns: texts::NAMESPACE_COLUMNS.to_vec(),
             rows: rows.collect(),
             total: Some(mine.len()),
             has_more: first + TableQuery::PAGE < mine.len(),
             has_search: true,
-            empty: "There is no namespace that you may read.".to_owned(),
+            empty: texts::NO_NAMESPACES.to_owned(),
             ..TableView::default()
         })
     }
@@ -211,18 +208,19 @@ impl HubPage {
         let now = self.store().now();
         let rows = tokens.iter().skip(first).take(TableQuery::PAGE).map(|token| {
             let (tone, state) = match token {
-                token if token.revoked_at.is_some() => (Tone::Bad, "revoked"),
-                token if !token.is_valid(now) => (Tone::Warning, "expired"),
-                _ => (Tone::Good, "valid"),
+                token if token.revoked_at.is_some() => (Tone::Bad, texts::REVOKED),
+                token if !token.is_valid(now) => (Tone::Warning, texts::EXPIRED),
+                _ => (Tone::Good, texts::VALID),
             };
             let scopes: Vec<String> = token.scopes.iter().map(ToString::to_string).collect();
-            let end = token
-                .expires_at
-                .map_or_else(|| Cell::Text("never".to_owned()), |end| Cell::Time(end.to_string()));
+            let end = token.expires_at.map_or_else(
+                || Cell::Text(texts::NEVER.to_owned()),
+                |end| Cell::Time(end.to_string()),
+            );
             let revoke = RowAct {
                 name: "revoke-token",
                 about: token.id.to_string(),
-                label: "Revoke".to_owned(),
+                label: texts::REVOKE.to_owned(),
             };
             TableRow {
                 cells: vec![
@@ -236,14 +234,12 @@ impl HubPage {
             }
         });
         Ok(TableView {
-            about: "Tokens that act in your name; administrators see those of everyone. A revoked token, and \
-                    every session that began with it, ends at once."
-                .to_owned(),
-            columns: vec!["Token", "State", "For", "Made", "Ends"],
+            about: texts::TOKENS_ABOUT.to_owned(),
+            columns: texts::TOKEN_COLUMNS.to_vec(),
             rows: rows.collect(),
             total: None,
             has_more: first + TableQuery::PAGE < tokens.len(),
-            empty: "There are no tokens of yours.".to_owned(),
+            empty: texts::NO_TOKENS.to_owned(),
             ..TableView::default()
         })
     }
@@ -267,7 +263,7 @@ fn upstream_words(status: &UpstreamStatus, is_reviewer: bool) -> String {
     let mut words = listed;
     // What waits, and how much of it, is unknown to everyone else.
     if status.unfetched > 0 && is_reviewer {
-        let _ = write!(words, "; {} could not be fetched for review", status.unfetched);
+        words.push_str(&texts::unfetched(status.unfetched));
     }
     if let Some(failure) = &status.failure {
         words.push_str("; ");
@@ -283,7 +279,7 @@ fn filter(query: &TableQuery) -> Filled<AuditFilter> {
     }
     let words = query.words.trim();
     if words.starts_with("sha256:") {
-        let refused = || "A content is `sha256:` and 64 hexadecimal digits.".to_owned();
+        let refused = || texts::NO_CONTENT.to_owned();
         filter.content = Some(words.parse().map_err(|_| PageProblem::Refused(refused()))?);
     } else if words.contains('/') || words.contains(' ') {
         filter.target = Some(words.to_owned());
