@@ -8,6 +8,12 @@ use serde::Deserialize;
 use super::{OriginArgs, ReportFormat};
 use crate::completion::paths_or_labels;
 
+/// The arguments that `--explain` does not take: all but `--rules`.
+const NOT_WITH_EXPLAIN: [&str; 10] = [
+    "targets", "format", "json", "show", "fail_on", "ledger", "since", "silence", "reason",
+    "no_cache",
+];
+
 #[derive(Debug, Args)]
 pub(crate) struct ScanArgs {
     /// Skills or folders of skills, handles of skills, or labels of servers.
@@ -34,7 +40,7 @@ pub(crate) struct ScanArgs {
     #[arg(long)]
     pub(crate) ledger: bool,
     /// Compare with another version of the same skill, and say what is new.
-    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    #[arg(long, value_name = "PATH|HANDLE", value_hint = ValueHint::AnyPath)]
     pub(crate) since: Option<String>,
     /// Print the entries that silence the findings of this rule, for `skillwire.toml`.
     #[arg(long, value_name = "RULE", requires = "reason")]
@@ -43,7 +49,7 @@ pub(crate) struct ScanArgs {
     #[arg(long, value_name = "TEXT", requires = "silence")]
     pub(crate) reason: Option<String>,
     /// Print what a rule means and what to ask, or list all rules with `all`.
-    #[arg(long, value_name = "RULE", exclusive = true)]
+    #[arg(long, value_name = "RULE", conflicts_with_all = NOT_WITH_EXPLAIN)]
     pub(crate) explain: Option<String>,
     /// Scan again what was scanned before with the same rules.
     #[arg(long)]

@@ -55,6 +55,8 @@ async fn a_skill_that_was_looked_at_has_its_findings_on_the_card() {
     let card = user.run(&["approve", "acme:notes", "--yes"]).await.assert_exit(0);
     assert!(card.stderr.contains("The scanner found: critical[remote-code/"), "{}", card.stderr);
     assert!(!card.stderr.contains("has not looked at"), "{}", card.stderr);
+    let same = user.run(&["scan", "acme:notes", "--since", "acme:notes"]).await.assert_exit(1);
+    assert!(same.stdout.contains("this version does nothing new"), "{}", same.stdout);
 }
 
 /// A client of the modern era that shows forms.

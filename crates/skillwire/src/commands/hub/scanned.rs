@@ -61,7 +61,7 @@ fn scannable(files: &[(RelPath, Bytes)]) -> skillwire_scan::SkillFiles {
 /// Why files of a skill should not be published unseen: their worst finding at `high` or above.
 #[cfg(feature = "scan")]
 pub(super) fn alarm(files: &[(RelPath, Bytes)]) -> Option<String> {
-    crate::commands::scan::worst(&scannable(files), skillwire_scan::Severity::High)
+    crate::commands::scan::worst(&scannable(files), skillwire_scan::Severity::High, None)
 }
 
 #[cfg(not(feature = "scan"))]

@@ -12,9 +12,8 @@ use crate::{
     prose,
 };
 
-pub(super) fn run(id: &str) -> Outcome {
+pub(super) fn run(id: &str, rules: &RuleSet) -> Outcome {
     let mut out = prose::stdout();
-    let rules = RuleSet::built_in();
     if id == "all" {
         for rule in rules.rules() {
             writeln!(out, "{STRONG}{}{STRONG:#}  {}  {}", rule.id, rule.severity, rule.title)?;
@@ -22,8 +21,9 @@ pub(super) fn run(id: &str) -> Outcome {
         return Ok(Exit::Ok);
     }
     let rule = rules.rule(id).ok_or_else(|| {
-        Failure::usage(format!("There is no rule `{}`.", id.escape_debug()))
-            .hint("`skillwire scan --explain all` lists the rules.")
+        Failure::usage(format!("There is no rule `{}`.", id.escape_debug())).hint(
+            "`skillwire scan --explain all` lists the rules; `--rules DIR` adds those of a folder.",
+        )
     })?;
     writeln!(out, "{STRONG}{}{STRONG:#}  {}", rule.id, rule.severity)?;
     writeln!(out, "{}\n", rule.title)?;

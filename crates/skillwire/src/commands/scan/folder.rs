@@ -11,7 +11,7 @@ use std::{
 };
 
 use skillwire_core::SKILL_FILE;
-use skillwire_scan::{Silences, SkillFiles, UnseenReason};
+use skillwire_scan::{ScanReport, Silences, SkillFiles, UnseenReason};
 
 use super::FolderSilences;
 use crate::failure::Failure;
@@ -269,6 +269,19 @@ impl ReadBudget {
             Err(_) => files.add_unread(name, size, UnseenReason::Unreadable),
         }
     }
+}
+
+/// Takes findings out of the report on a skill that are silenced beside its folder. Silences that cannot be
+/// read silence nothing.
+pub(super) fn silence_beside(folder: &str, files: &SkillFiles, report: &mut ScanReport) {
+    let Ok(skill) = ScanFolder::open(folder) else { return };
+    let Ok(beside) = skill.silences() else { return };
+    let digests = super::report::digests(files);
+    beside.entries.apply(report, |file| {
+        let path = skill.root.join(file);
+        let path = path.strip_prefix(&beside.base).ok()?;
+        Some((path.display().to_string(), *digests.get(file)?))
+    });
 }
 
 impl FolderSilences {

@@ -29,7 +29,7 @@ const MOST_RULE_BYTES: u64 = 1 << 20;
 
 pub(super) fn run(args: &ScanArgs) -> Outcome {
     if let Some(rule) = &args.explain {
-        return explain::run(rule);
+        return explain::run(rule, Rules::load(&args.rules)?.set());
     }
     let rules = Rules::load(&args.rules)?;
     let cache = ScanCache::open(args.no_cache, rules.set());
@@ -47,7 +47,14 @@ pub(super) fn run(args: &ScanArgs) -> Outcome {
         return report::silence_entries(&skills, rule, args.reason.as_deref().unwrap_or_default());
     }
     let since = match &args.since {
-        Some(path) => Some(SinceVersion::between(&skills, &scanner.folder(path)?)?),
+        Some(name) => {
+            let before = if Path::new(name).exists() {
+                scanner.folder(name)?
+            } else {
+                scan_served(&scanner, &[name], args)?
+            };
+            Some(SinceVersion::between(&skills, &before)?)
+        }
         None => None,
     };
     let output = ScanOutput { skills, rules: rules.set(), since };
@@ -92,10 +99,19 @@ pub(crate) fn scan_paths(paths: &[String]) -> Result<ScanOutput<'static>, Failur
     Ok(ScanOutput { skills, rules, since: None })
 }
 
-/// The worst finding of some files, if it has this severity or a worse one, as a sentence.
-pub(crate) fn worst(files: &SkillFiles, severity: Severity) -> Option<String> {
+/// A finding of some files that has this severity or a worse one, as a sentence. Findings that are silenced
+/// beside the folder that the files are from do not count.
+pub(crate) fn worst(
+    files: &SkillFiles,
+    severity: Severity,
+    folder: Option<&str>,
+) -> Option<String> {
     let rules = RuleSet::built_in();
-    let report = ScanCache::open(false, rules).get_or(files, || scan(files, rules));
+    let mut report = ScanCache::open(false, rules).get_or(files, || scan(files, rules));
+    report.at_least(severity).next()?;
+    if let Some(folder) = folder {
+        folder::silence_beside(folder, files, &mut report);
+    }
     report.at_least(severity).next().map(finding_line)
 }
 
@@ -170,6 +186,10 @@ impl Rules {
                 .map_err(unreadable)?;
             paths.retain(|path| path.extension().is_some_and(|end| end == "toml"));
             paths.sort();
+            if paths.is_empty() {
+                let message = format!("There are no rules in `{}`.", folder.display());
+                return Err(Failure::usage(message).hint("Rules are in files named `*.toml`."));
+            }
             for path in paths {
                 let text = read_small(&path).map_err(unreadable)?;
                 files.push((path.display().to_string(), text));

@@ -63,7 +63,7 @@ impl SinceVersion {
             return Err(Failure::usage(
                 "`--since` compares one skill with one earlier version of it.",
             )
-            .hint("Name one skill and the folder of its earlier version."));
+            .hint("Name one skill and its earlier version: a folder, or the handle of a skill."));
         };
         Ok(Self {
             skill: now.name.clone(),
@@ -160,7 +160,9 @@ impl ScanOutput<'_> {
                     unseen.bytes.map_or_else(String::new, |bytes| format!(", {bytes} bytes"));
                 let path = printable(&place(&skill.name, &unseen.file));
                 let reason = unseen.reason.as_str();
-                writeln!(out, "{FAINT}not looked at{FAINT:#}: {path} ({reason}{bytes})")?;
+                let looked =
+                    if unseen.reason.is_partial() { "partly looked at" } else { "not looked at" };
+                writeln!(out, "{FAINT}{looked}{FAINT:#}: {path} ({reason}{bytes})")?;
             }
             if ledger {
                 write_ledger(out, skill)?;
@@ -180,10 +182,13 @@ impl ScanOutput<'_> {
             .chain((summary.silenced > 0).then(|| format!("{} silenced", summary.silenced)))
             .collect();
         let found = if found.is_empty() { "nothing found".to_owned() } else { found.join(", ") };
-        let unseen = match summary.unseen {
+        let all = self.skills.iter().flat_map(|skill| &skill.report.coverage.unseen);
+        let partial = all.filter(|unseen| unseen.reason.is_partial()).count();
+        let sentence = |count: usize, looked: &str| match count {
             0 => String::new(),
-            count => format!(" {} not looked at.", counted(count, "file")),
+            count => format!(" {} {looked} looked at.", counted(count, "file")),
         };
+        let unseen = sentence(summary.unseen - partial, "not") + &sentence(partial, "partly");
         let skills = counted(summary.skills, "skill");
         let files = counted(summary.files, "file");
         writeln!(out, "{skills}, {files} scanned: {found}.{unseen}")?;
@@ -342,6 +347,10 @@ fn write_ledger(out: &mut impl Write, skill: &ScannedSkill) -> io::Result<()> {
         let (kind, value) = (entry.kind.as_str(), printable(&entry.value));
         let place = printable(&format!("{}:{}", entry.file, entry.line));
         writeln!(out, "  {kind:<9} {value}  {FAINT}{place}{FAINT:#}")?;
+    }
+    for signature in skill.report.ledger.signatures() {
+        let signature = printable(signature);
+        writeln!(out, "  {FAINT}{signature} is a signature; what it states is left out{FAINT:#}")?;
     }
     if skill.report.ledger.left_out() > 0 {
         writeln!(out, "  {FAINT}and {} more{FAINT:#}", skill.report.ledger.left_out())?;

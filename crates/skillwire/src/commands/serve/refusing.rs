@@ -37,15 +37,15 @@ impl<S: SkillSource> RefusingSource<S> {
         else {
             return inspected;
         };
-        if let Some(reason) = self.reason(tree) {
+        if let Some(reason) = self.reason(tree, &inspected.origin) {
             tracing::warn!("`{}` is not served: {reason}", printable(&inspected.origin));
             inspected.skill = None;
         }
         inspected
     }
 
-    /// Why a skill is not served.
-    fn reason(&self, tree: &FileTree) -> Option<String> {
+    /// Why a skill is not served. A finding that is silenced beside the skill's folder is no reason.
+    fn reason(&self, tree: &FileTree, folder: &str) -> Option<String> {
         let mut files = SkillFiles::new();
         for file in &tree.files {
             match tree.store.read(&file.path, file.size) {
@@ -58,7 +58,7 @@ impl<S: SkillSource> RefusingSource<S> {
         if !files.is_complete() {
             return Some("not all of its files could be scanned.".to_owned());
         }
-        worst(&files, self.refused)
+        worst(&files, self.refused, Some(folder))
     }
 }
 
