@@ -52,7 +52,7 @@ async fn the_list_to_choose_from_fits_the_terminal() {
 async fn setup_shows_what_it_writes_and_starts_the_bridge_as_each_agent_does() {
     let user = TestUser::new();
     user.home.file(
-        ".cursor/mcp.json",
+        ".gemini/settings.json",
         "{\n  \"mcpServers\": {\n    \"files\": { \"command\": \"files\" } // mine\n  }\n}\n",
     );
     user.home.file(".codex/config.toml", "model = \"gpt-5\"\n");
@@ -60,8 +60,8 @@ async fn setup_shows_what_it_writes_and_starts_the_bridge_as_each_agent_does() {
         let text = crate::support::skill_with(skill, "");
         user.home.file(&format!("work/skills/{skill}/SKILL.md"), text);
     }
-    let arguments = ["setup", "--agent", "cursor", "--agent", "codex"];
-    let mut screen = TestScreen::start(installed(&user, &arguments), (84, 33));
+    let arguments = ["setup", "--agent", "gemini-cli", "--agent", "codex"];
+    let mut screen = TestScreen::start(installed(&user, &arguments), (84, 34));
     let shown = screen.wait_for("Write these files? [y/N]").await;
     assert!(shown.contains("+++ ~/.codex/config.toml"), "{shown}");
     screen.press("y\n");
@@ -71,7 +71,8 @@ async fn setup_shows_what_it_writes_and_starts_the_bridge_as_each_agent_does() {
     screen.assert_picture("setup.svg");
     let (code, left) = screen.wait().await;
     assert_eq!(code, Some(0));
-    assert!(left.contains("2 skills ready in 2 agents."), "{left}");
+    assert!(left.contains("0 skills ready in 2 agents."), "{left}");
+    assert!(left.contains("2 skills wait for your decision"), "{left}");
 }
 
 #[tokio::test]
