@@ -7,18 +7,13 @@ import { changed, ordinary } from "../lib/fixtures.mjs";
 import { World, skill, waitFor, write } from "../lib/programs.mjs";
 
 const world = new World();
+const served = join(world.folder, "acme");
 let ui;
 let page;
 const id = encodeURIComponent("acme:skill://refunds/SKILL.md");
 
 before(async () => {
-  const served = join(world.folder, "acme");
   write(served, ordinary);
-  write(served, {
-    "odd/SKILL.md": skill("odd", "Has files that are not drawn. Use in tests.", "# Odd\n"),
-    "odd/data.bin": Buffer.from([0, 1, 2, 3, 255]),
-    "odd/drawing.svg": "<svg xmlns='http://www.w3.org/2000/svg'><circle r='4'/></svg>\n",
-  });
   await world.addServer("acme", served);
   write(join(world.home, ".agents/skills"), {
     "house-style/SKILL.md": "---\nname: house-style\ndescription: Our words and tone. Use when writing for customers.\n---\n# Style\n\nShort sentences.\n",
@@ -42,6 +37,11 @@ before(async () => {
   ui = await world.ui();
   page = await signIn(ui);
   await page.getByText("was not listed").waitFor();
+  // What is on this machine is scanned by now.
+  await waitFor(async () => {
+    await page.goto(`${ui.origin}/?finding=none`);
+    return (await page.locator(".skills .title", { hasText: "house-style" }).count()) === 1;
+  });
 });
 after(async () => {
   await close();
@@ -123,6 +123,15 @@ test("what was decided, refused or cannot be drawn can be used by everybody", as
   await page.getByRole("button", { name: "Undo release-notes" }).click();
   await page.getByText("was taken back").waitFor();
   await look(page, "review-undone");
+  write(served, {
+    "odd/SKILL.md": skill("odd", "Has files that are not drawn. Use in tests.", "# Odd\n"),
+    "odd/data.bin": Buffer.from([0, 1, 2, 3, 255]),
+    "odd/drawing.svg": "<svg xmlns='http://www.w3.org/2000/svg'><circle r='4'/></svg>\n",
+  });
+  await waitFor(async () => {
+    await page.goto(`${ui.origin}/?q=odd`);
+    return (await page.locator(".skills .title", { hasText: "odd" }).count()) === 1;
+  });
   const odd = encodeURIComponent("acme:skill://odd/SKILL.md");
   await page.goto(`${ui.origin}/skill?id=${odd}`);
   await page.getByRole("button", { name: "Read all files" }).click();
