@@ -6,19 +6,20 @@
 
 FastMCP 3 lists, downloads and syncs skills by its `_manifest` (D7); npm `skills` installs them from
 `/.well-known/` (D11). Every file they end up with must have the digest that `skillwire manifest`
-names.
+names. With `--hub`, a hub serves them that the skills were published to, in a public namespace.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import re
 import sys
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from inspector import manifest
-from peers import HERE, Broken, Server, Tally, run_process, scratch, tool
+from peers import HERE, Broken, Hub, Server, Tally, run_process, scratch, tool
 
 PYTHON = HERE / ".venv" / "bin" / "python"
 
@@ -74,11 +75,11 @@ def below(skills: dict[str, dict[str, str]]) -> dict[str, str]:
     return {f"{skill}/{file}": d for skill, files in skills.items() for file, d in files.items()}
 
 
-def fastmcp(binary: Path, skills: Path, wanted: dict[str, dict[str, str]]) -> tuple[int, list[str]]:
+def fastmcp(url: str, wanted: dict[str, dict[str, str]]) -> tuple[int, list[str]]:
     """Downloads everything with FastMCP's own helpers."""
     if not PYTHON.is_file():
         raise Broken(f"{PYTHON} is missing; run `bash tools/peers/install-dialects`")
-    with scratch() as folder, Server.skillwire(binary, skills) as url:
+    with scratch() as folder:
         ended = run_process([str(PYTHON), "-c", FASTMCP, url, folder], home=folder)
         if ended.returncode != 0:
             return 0, [f"{ended.stdout}{ended.stderr}".strip()]
@@ -89,10 +90,10 @@ def fastmcp(binary: Path, skills: Path, wanted: dict[str, dict[str, str]]) -> tu
         return 2 * len(below(wanted)) - len(problems), problems
 
 
-def well_known(binary: Path, skills: Path, wanted: dict[str, dict[str, str]]) -> tuple[int, list[str]]:
+def well_known(url: str, wanted: dict[str, dict[str, str]]) -> tuple[int, list[str]]:
     """Installs everything with npm `skills`."""
     command = tool("skills/bin/cli.mjs")
-    with scratch() as home, Server.skillwire(binary, skills, "--public", "**") as url:
+    with scratch() as home:
         origin = urlsplit(url)._replace(path="").geturl()
         options = ["--skill", "*", "--agent", "claude-code", "--copy", "--yes"]
         variables = {"DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1", "CI": "1"}
@@ -105,16 +106,42 @@ def well_known(binary: Path, skills: Path, wanted: dict[str, dict[str, str]]) ->
         return len(below(by_name)) - len(problems), problems
 
 
+def published(hub: Hub, skills: Path, wanted: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Publishes skills for everyone; returns what is expected of those that the hub took."""
+    taken = hub.fill(skills)
+    hub.run("hub", "namespace", "grant", Hub.namespace, "*", "reader", "--hub", str(hub.folder))
+    by_name = {path.rsplit("/", 1)[-1]: files for path, files in wanted.items()}
+    return {f"{Hub.namespace}/{name}": files for name, files in by_name.items() if name in taken}
+
+
+def nameable(skills: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """The skills that the index with paths lists, which is the only one of a hub: all names of their files are plain."""
+    plain = re.compile(r"[ !\"$->@-Z^-~]+")
+    return {skill: files for skill, files in skills.items() if all(map(plain.fullmatch, files))}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("binary", type=Path)
     parser.add_argument("skills", type=Path)
+    parser.add_argument("--hub", action="store_true", help="through a hub that the skills are published to")
     args = parser.parse_args()
+    binary, skills = args.binary.resolve(), args.skills.resolve()
     wanted = expected(manifest(args.binary, args.skills))
+    checks = [("fastmcp 3", fastmcp, []), ("npm skills", well_known, ["--public", "**"])]
+    if args.hub:
+        tally = Tally("older dialects of a hub")
+        with scratch() as home:
+            hub = Hub(binary, home)
+            wanted = published(hub, skills, wanted)
+            with hub as url:
+                tally.add("fastmcp 3", *fastmcp(url, wanted))
+                tally.add("npm skills", *well_known(url, nameable(wanted)))
+        return tally.close()
     tally = Tally("older dialects")
-    for title, check in [("fastmcp 3", fastmcp), ("npm skills", well_known)]:
-        passed, problems = check(args.binary.resolve(), args.skills.resolve(), wanted)
-        tally.add(title, passed, problems)
+    for title, check, options in checks:
+        with Server.skillwire(binary, skills, *options) as url:
+            tally.add(title, *check(url, wanted))
     return tally.close()
 
 

@@ -46,6 +46,9 @@ pub(crate) async fn get(call: OwnedCall, path: &str) -> Result<Option<Published>
         Some(rest) => (rest, true),
         None => (path.strip_prefix(FILES).unwrap_or_default(), false),
     };
+    if rest == INDEX && artifacts && lacks_archives(&call).await? {
+        return Ok(None);
+    }
     if rest == INDEX && artifacts {
         let make = self::artifacts(call.clone());
         return document(&call, DialectDocument::WellKnownArtifacts, make).await;
@@ -180,6 +183,18 @@ fn files_entry<'a>(
         files: digests.map(file).collect(),
         package,
     })
+}
+
+/// Tells whether the index of the last revision would lack skills, because files of remote stores are
+/// never packed.
+///
+/// Clients look at the index of the first revision, which has every skill, only if there is none of
+/// the last. An index with the other skills would hide those with several files.
+async fn lacks_archives(call: &OwnedCall) -> Result<bool, RpcError> {
+    let names = call.names().await?;
+    let is_remote =
+        |(_, _, tree): (_, _, &FileTree)| tree.files.len() > 1 && tree.store.remote().is_some();
+    Ok(named_trees(call, &names).any(is_remote))
 }
 
 /// Writes the index of the last revision: a skill with one file as that file, any other as an

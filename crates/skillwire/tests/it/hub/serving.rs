@@ -92,6 +92,16 @@ async fn a_public_namespace_is_read_without_a_token_over_mcp_and_the_well_known_
     let index = hub.server.get("/.well-known/agent-skills/index.json").await;
     assert_eq!(index.status, 200, "{}", index.text());
     assert!(index.text().contains("greeting") && !index.text().contains("refunds"));
+    // The newer index would have no skill with several files; without it, clients read the older one.
+    hub.folder.skill("careful").file("careful/a.txt", "one\n");
+    let open = ["publish", "careful", "--namespace", "open", "--yes"];
+    hub.run(&open).await.assert_exit(0);
+    let index = hub.server.get("/.well-known/agent-skills/index.json").await;
+    assert_eq!(index.status, 404, "{}", index.text());
+    let index = hub.server.get("/.well-known/skills/index.json").await;
+    assert!(index.text().contains("greeting") && index.text().contains("careful"), "{index:?}");
+    let added = hub.run(&["add", &hub.url(), "--list", "--json"]).await.assert_exit(0);
+    assert!(added.stdout.contains("greeting") && added.stdout.contains("careful"), "{added:?}");
     hub.run(&["hub", "namespace", "grant", "open", "*", "reader", "--remove"]).await.assert_exit(0);
     assert_eq!(hub.mcp("/mcp", "", "skills/list", json!(null)).await.status, 401);
     let index = hub.server.get("/.well-known/agent-skills/index.json").await;
