@@ -133,8 +133,11 @@ fn usual_hint(exit: Exit) -> &'static str {
         Exit::Verification => {
             "Nothing of it was used. Report it to the author of the skill or the operator of its server."
         }
-        Exit::Approval => {
+        Exit::Approval if cfg!(feature = "review") => {
             "Run the command again to decide otherwise; `skillwire review` shows what waits for you."
+        }
+        Exit::Approval => {
+            "Run the command again to decide otherwise; `skillwire list` shows what waits for you."
         }
         Exit::NotFound => {
             "`skillwire list` shows the skills there are, and `skillwire server list` the servers."

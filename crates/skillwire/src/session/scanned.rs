@@ -34,11 +34,12 @@ impl ScannedFiles {
             }
         }
         if let Some(unseen) = &self.unseen {
-            let handle = argument(handle);
-            writeln!(
-                out,
-                "{FAINT}{unseen}; `skillwire scan {handle}` fetches and scans the skill.{FAINT:#}"
-            )?;
+            write!(out, "{FAINT}{unseen}")?;
+            if cfg!(feature = "scan") {
+                let handle = argument(handle);
+                write!(out, "; `skillwire scan {handle}` fetches and scans the skill")?;
+            }
+            writeln!(out, ".{FAINT:#}")?;
         }
         Ok(())
     }

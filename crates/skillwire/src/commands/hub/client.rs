@@ -10,7 +10,7 @@ use skillwire_hub_server::{
 };
 use skillwire_hub_store::{HubStore, StoreError, StoreOptions};
 
-use super::login;
+use super::{hints, login};
 use crate::{
     args::HubTarget,
     commands::Outcome,
@@ -144,21 +144,22 @@ impl HubClient {
         headers: &[(HeaderName, HeaderValue)],
         body: Bytes,
     ) -> Result<Answer<T>, Failure> {
-        let path = format!("/api/v1{path}");
+        let address = format!("/api/v1{path}");
         let (status, body) = match &self.api {
             Api::Remote(client) => {
-                let answer = client.send(method, &path, headers, body).await.map_err(|error| {
-                    let message = format!("The hub at {} cannot be reached.", self.place);
-                    Failure::new(Exit::Unreachable, message).because(error).hint(
+                let answer =
+                    client.send(method, &address, headers, body).await.map_err(|error| {
+                        let message = format!("The hub at {} cannot be reached.", self.place);
+                        Failure::new(Exit::Unreachable, message).because(error).hint(
                         "Start it with `skillwire hub serve DIR`, or name another with `--hub`.",
                     )
-                })?;
+                    })?;
                 (answer.status(), answer.into_body())
             }
             Api::Local(api) => {
                 let mut request = Request::new(body);
                 *request.method_mut() = method;
-                *request.uri_mut() = path.parse().map_err(|error| {
+                *request.uri_mut() = address.parse().map_err(|error| {
                     Failure::usage("The name holds a character that no name has.").because(error)
                 })?;
                 for (name, value) in headers {
@@ -169,7 +170,7 @@ impl HubClient {
             }
         };
         if !status.is_success() {
-            return Err(self.refused(status, &body));
+            return Err(self.refused(status, &body, path));
         }
         let body: &[u8] = if body.is_empty() { b"null" } else { &body };
         let strange = |error: serde_json::Error| {
@@ -181,7 +182,7 @@ impl HubClient {
         Ok(Answer { value, json })
     }
 
-    fn refused(&self, status: StatusCode, body: &[u8]) -> Failure {
+    fn refused(&self, status: StatusCode, body: &[u8], path: &str) -> Failure {
         let Ok(problem) = serde_json::from_slice::<Problem>(body) else {
             let message = format!("{} answered with HTTP status {status}.", self.place);
             return Failure::new(Exit::Unreachable, message);
@@ -203,7 +204,10 @@ impl HubClient {
             (StatusCode::UNAUTHORIZED, Api::Remote(_)) => {
                 failure.hint(format!("`skillwire login {}` keeps a token for it.", self.place))
             }
-            _ => failure,
+            _ => match hints::about(problem.code(), exit, path) {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            },
         }
     }
 }
@@ -239,7 +243,12 @@ pub(super) fn store_failure(error: StoreError) -> Failure {
         StoreError::NoDatabase { .. } | StoreError::BadLocation { .. } => Exit::Usage,
         _ => Exit::Declined,
     };
-    Failure::caused(exit, error)
+    let hint = hints::about_store(&error);
+    let failure = Failure::caused(exit, error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
 }
 
 pub(super) fn is_url(text: &str) -> bool {

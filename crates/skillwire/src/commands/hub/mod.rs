@@ -4,6 +4,7 @@ mod change;
 mod client;
 mod fetched;
 mod following;
+mod hints;
 mod import;
 mod init;
 mod keys;

@@ -14,7 +14,7 @@ use skillwire_terminal::markdown;
 use super::{
     agrees, card,
     fetch::{FetchedSource, OfferedSkill},
-    installing::{PlannedSkill, install},
+    installing::{Edits, PlannedSkill, install},
     is_handle, kept,
     picker::SkillPicker,
     run_command,
@@ -68,7 +68,7 @@ pub(in crate::commands) fn run(args: &AddArgs) -> Outcome {
             report_planned(args, &planned)?;
         } else if agrees(&settings, &question, args.yes)? {
             let state = InstallState::new(&settings);
-            let installed = install(&state, &planned, false)?;
+            let installed = install(&state, &planned, Edits::KeepUntilUpdate)?;
             if destination.is_kept() {
                 kept::approve(&settings, &state, &installed, args.yes).await?;
             }

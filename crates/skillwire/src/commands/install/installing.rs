@@ -28,17 +28,35 @@ impl PlannedSkill {
     }
 }
 
-/// Installs skills; `discard_edits` also replaces what the user changed.
+/// What becomes of a directory whose files the user changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Edits {
+    /// It is replaced.
+    Discard,
+    /// It stays; the command has the option `--discard-edits`.
+    Keep,
+    /// It stays; the command has no such option, but `update` has.
+    KeepUntilUpdate,
+}
+
+impl Edits {
+    /// What the option `--discard-edits` of the command says.
+    pub(super) fn of(discard_edits: bool) -> Self {
+        if discard_edits { Self::Discard } else { Self::Keep }
+    }
+}
+
+/// Installs skills.
 pub(super) fn install(
     state: &InstallState,
     planned: &[PlannedSkill],
-    discard_edits: bool,
+    edits: Edits,
 ) -> Result<Vec<InstalledSkill>, Failure> {
     let installed = state.change(|records| {
         let mut change = FolderChange::default();
         let mut installed = Vec::new();
         for skill in planned {
-            let placements = placements(state, records, skill, discard_edits)?;
+            let placements = placements(state, records, skill, edits)?;
             installed.push(prepare(state, &mut change, skill, placements)?);
         }
         // If the process dies before the records are written, the directories hold what the store has,
@@ -76,7 +94,7 @@ fn placements(
     state: &InstallState,
     records: &InstalledSkills,
     skill: &PlannedSkill,
-    discard_edits: bool,
+    edits: Edits,
 ) -> Result<Vec<Placement>, Failure> {
     let earlier = records.find(skill.bundle.name().as_str(), &skill.scope);
     let mut placements = earlier.map_or_else(Vec::new, |earlier| earlier.placements.clone());
@@ -109,8 +127,16 @@ fn placements(
                 other.directory == placement.directory
                     && other.state(&known.content, state.store()) == PlacementState::Edited
             });
-            if edited && !is_new && !discard_edits {
-                return Err(edited_failure(&directory.to_string()));
+            if edited && !is_new && edits != Edits::Discard {
+                let failure = edited_failure(&directory.to_string());
+                return Err(match edits {
+                    Edits::KeepUntilUpdate => failure.hint(format!(
+                        "Move your version away, or lose it with `skillwire update {}{} --discard-edits`.",
+                        skill.bundle.name(),
+                        if skill.scope == InstallScope::User { " --global" } else { "" }
+                    )),
+                    Edits::Keep | Edits::Discard => failure,
+                });
             }
         } else if placement.directory.symlink_metadata().is_ok() && !is_new {
             let message = format!("`{directory}` exists, and was not installed by this program.");

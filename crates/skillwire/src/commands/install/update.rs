@@ -19,7 +19,7 @@ use super::{
     agrees, card,
     fetch::FetchedSource,
     find,
-    installing::{PlannedSkill, edited_failure, install, record_source},
+    installing::{Edits, PlannedSkill, edited_failure, install, record_source},
     kept, repository, run_command, split_handles,
     state::InstallState,
     targets::Project,
@@ -205,7 +205,7 @@ async fn update(
         targets: Vec::new(),
         synced: skill.synced,
     };
-    let installed = install(state, &[planned], args.discard_edits)?;
+    let installed = install(state, &[planned], Edits::of(args.discard_edits))?;
     if changed && skill.scope == InstallScope::Kept {
         kept::approve(settings, state, &installed, args.yes).await?;
     }

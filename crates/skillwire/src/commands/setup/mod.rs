@@ -367,7 +367,8 @@ fn summarise(args: &SetupArgs, settings: &AgentSettings, done: &[Done]) -> std::
     if waiting > 0 {
         let wait = if waiting == 1 { "waits" } else { "wait" };
         let waiting = counted(waiting, "skill");
-        writeln!(out, "{waiting} {wait} for your decision: `skillwire review` shows what.")?;
+        let review = if cfg!(feature = "review") { "review" } else { "list" };
+        writeln!(out, "{waiting} {wait} for your decision: `skillwire {review}` shows what.")?;
     }
     if with(State::Changed) > 0 {
         writeln!(out, "Restart an agent that is running, so that it reads its file again.")?;

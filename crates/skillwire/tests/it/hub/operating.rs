@@ -40,6 +40,7 @@ async fn a_hub_is_copied_to_another_database_and_folder() {
     let diff = ["hub", "diff", "acme/refunds", "1.0.0", "1.0.0", "--hub", "new"];
     let diff = hub.run(&diff).await.assert_exit(0);
     assert_eq!(diff.stderr, "No file differs between versions 1.0.0 and 1.0.0.\n");
+    hub.run(&migrate).await.assert_refused(8, "that no hub has used yet");
 }
 
 #[tokio::test]

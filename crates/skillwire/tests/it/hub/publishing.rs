@@ -67,6 +67,40 @@ async fn without_a_terminal_nothing_is_published_unless_the_command_says_yes() {
 }
 
 #[tokio::test]
+async fn each_refusal_of_a_hub_names_the_command_that_helps() {
+    let hub = TestHub::start().await;
+    hub.folder.skill("refunds");
+    hub.publish("refunds").await;
+    hub.folder.file("refunds/a.txt", "one\n");
+    let versions = "`skillwire hub versions acme/refunds`";
+    let publish = ["publish", "refunds", "--namespace", "acme"];
+    hub.run(&publish).await.assert_refused(2, "`--yes`");
+    let taken = [&publish[..], &["--version", "1.0.0", "--yes"]].concat();
+    let promote = "`skillwire hub promote acme/refunds VERSION CHANNEL`";
+    let revoke = ["hub", "revoke", "acme/refunds@1.0.0", "--reason", "ours"];
+    let reinstate = ["hub", "reinstate", "acme/refunds@1.0.0", "--reason", "ours"];
+    for (arguments, code, hint) in [
+        (&taken[..], 8, versions),
+        (&["hub", "namespace", "new", "acme"], 8, "`skillwire hub namespace change`"),
+        (&["hub", "diff", "acme/refunds", "1.0.0", "9.9.9"], 5, versions),
+        (&["hub", "versions", "acme/other"], 5, "`skillwire hub list`"),
+        (&["hub", "rollback", "acme/refunds", "nochan"], 5, versions),
+        (&["hub", "rollback", "acme/refunds", "latest"], 8, promote),
+        (&["hub", "token", "revoke", "99"], 5, "`skillwire hub token list`"),
+        (&["hub", "review", "show", "99"], 5, "`skillwire hub review`"),
+        (&["hub", "upstream", "remove", "nowhere"], 5, "`skillwire hub upstream list`"),
+        (&["hub", "namespace", "distrust", "acme", "99"], 5, "`skillwire hub namespace publishers"),
+    ] {
+        let ran = hub.run(arguments).await;
+        assert!(!ran.stderr.contains("`skillwire list`"), "{arguments:?} {ran:?}");
+        assert!(!ran.stderr.contains("setting that declines"), "{arguments:?} {ran:?}");
+        ran.assert_refused(code, hint);
+    }
+    hub.run(&revoke).await.assert_exit(0);
+    hub.run(&reinstate).await.assert_refused(8, versions);
+}
+
+#[tokio::test]
 async fn versions_come_from_the_command_the_metadata_or_the_next_patch() {
     let hub = TestHub::start().await;
     let version = async |arguments: &[&str]| {

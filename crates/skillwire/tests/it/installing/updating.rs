@@ -51,6 +51,10 @@ async fn edited_files_are_marked_and_never_replaced_unasked() {
     let ran = forge.user.run(&["update", "pdf", "--yes"]).await.assert_exit(1);
     assert!(ran.stderr.contains("You changed files in"), "{ran:?}");
     forge.user.run(&["remove", "pdf", "--yes"]).await.assert_refused(8, "You changed files in");
+    let again = ["acme/skills", "pdf", "--agent", "claude-code", "--global", "--yes"];
+    let ran = forge.run_add(&again).await.assert_exit(8);
+    let update = "`skillwire update pdf --global --discard-edits`";
+    assert!(ran.stderr.contains(update), "`add` has no `--discard-edits`: {ran:?}");
     assert_eq!(forge.read(".claude/skills/pdf/mine.md"), "mine\n");
     forge.user.run(&["update", "pdf", "--yes", "--discard-edits"]).await.assert_exit(0);
     assert!(!forge.exists(".claude/skills/pdf/mine.md"));

@@ -15,7 +15,11 @@ use skillwire_trust::ServerLabel;
 use self::{
     brought::DroppedServers, files::ProjectFiles, servers::OwnLabels, sources::PlannedSources,
 };
-use super::{installing, state::InstallState, targets::Project};
+use super::{
+    installing::{self, Edits},
+    state::InstallState,
+    targets::Project,
+};
 use crate::{
     args::SyncArgs,
     commands::Outcome,
@@ -102,7 +106,7 @@ async fn carry_out(
         return show_planned(args, files, &changes);
     }
     report.unchanged = planned.unchanged;
-    report.installed = installing::install(state, &planned.missing, args.discard_edits)?;
+    report.installed = installing::install(state, &planned.missing, Edits::of(args.discard_edits))?;
     installing::remove(state, &removed, args.discard_edits)?;
     report.removed = removed.into_iter().map(|skill| skill.name).collect();
     report.approved = servers::approve(settings, &approvals).await?;
