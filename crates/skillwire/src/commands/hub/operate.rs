@@ -72,8 +72,7 @@ pub(super) fn purge(args: &HubPurgeArgs) -> Outcome {
             }
             None => {
                 return Err(Failure::usage("Erasing was not confirmed.")
-                    .hint("Run this command in a terminal and decide there; `--dry-run` only shows what would be erased, \
-                     and `--yes` erases without being asked."));
+                    .hint("Run this command in a terminal and decide there; `--dry-run` only shows what would be erased."));
             }
         }
     }

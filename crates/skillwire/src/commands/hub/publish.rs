@@ -76,7 +76,7 @@ pub(in crate::commands) fn run(args: &PublishArgs) -> Outcome {
                 }
                 None => {
                     return Err(Failure::usage("The publication was not confirmed.")
-                        .hint("Run this command in a terminal and decide there, or add `--yes` to publish without being asked."));
+                        .hint("Run this command in a terminal and decide there; `--dry-run` only shows what would be published."));
                 }
             }
         }

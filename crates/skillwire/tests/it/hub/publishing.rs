@@ -74,7 +74,7 @@ async fn each_refusal_of_a_hub_names_the_command_that_helps() {
     hub.folder.file("refunds/a.txt", "one\n");
     let versions = "`skillwire hub versions acme/refunds`";
     let publish = ["publish", "refunds", "--namespace", "acme"];
-    hub.run(&publish).await.assert_refused(2, "`--yes`");
+    hub.run(&publish).await.assert_refused(2, "`--dry-run`");
     let taken = [&publish[..], &["--version", "1.0.0", "--yes"]].concat();
     let promote = "`skillwire hub promote acme/refunds VERSION CHANNEL`";
     let revoke = ["hub", "revoke", "acme/refunds@1.0.0", "--reason", "ours"];
