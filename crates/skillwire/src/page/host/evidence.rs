@@ -1,9 +1,8 @@
 //! What the scanner says about bytes that were read already.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::Mutex,
-};
+#[cfg(feature = "scan")]
+use std::collections::BTreeSet;
+use std::{collections::HashMap, sync::Mutex};
 
 use bytes::Bytes;
 use skillwire_core::{Digest, Resources, SkillResource};
@@ -121,8 +120,10 @@ impl HostPage {
     }
 
     fn scan_what_is_here(&self) {
-        let cache =
-            crate::commands::scan::ScanCache::open(false, skillwire_scan::RuleSet::built_in());
+        // The rules take memory, which a page of skills that were never read does without.
+        let cache = std::cell::LazyCell::new(|| {
+            crate::commands::scan::ScanCache::open(false, skillwire_scan::RuleSet::built_in())
+        });
         let known = self.known();
         for (item, _) in known.all() {
             let Ok(listed) = item.skill.certain() else { continue };
