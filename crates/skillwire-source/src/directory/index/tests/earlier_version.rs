@@ -25,26 +25,31 @@ use crate::{
 
 #[test]
 fn every_record_of_an_earlier_index_is_read() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/state-bf5572f/home/cache");
-    let file = Path::new(folder).join("index-4ebe54541201a81f5731aefb622e3d3f");
-    let bytes = fs::read(&file).unwrap();
-    // The folder of this index does not exist here, so the digest of folder and options is taken
-    // from the index itself.
-    let about: [u8; DIGEST] = bytes[MAGIC.len()..][..DIGEST].try_into().unwrap();
-    let about_without_exemptions = Digest::from_bytes(about);
-    let place = IndexLocation { file, about: Digest::of(b"other"), about_without_exemptions };
-    let index = place.load().unwrap().expect("its magic number and its sum are right");
-    let root = Arc::new(RootDir::new("root".into()));
-    for (group, files) in [("glossary", 2), ("style", 1)] {
-        let known = index.get(group).unwrap();
-        let recalled = known.recall(&root, &Arc::from(group)).unwrap();
-        let [inspected] = &recalled.inspected[..] else { panic!("{group} is one skill") };
-        let skill = inspected.skill.as_ref().unwrap();
-        assert_eq!(skill.uri.as_str(), format!("skill://{group}/SKILL.md"));
-        let SkillContent::Files(tree) = &skill.content else { panic!("{group} has files") };
-        assert_eq!(tree.files.len(), files);
+    let testdata = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata"));
+    for (state, layout) in
+        [("state-bf5572f", Layout::WithoutExemptions), ("state-5167d25", Layout::Current)]
+    {
+        let cache = testdata.join(state).join("home/cache");
+        let file = cache.join("index-4ebe54541201a81f5731aefb622e3d3f");
+        let bytes = fs::read(&file).unwrap();
+        // The folder of this index does not exist here, so the digest of folder and options is taken
+        // from the index itself.
+        let about = Digest::from_bytes(bytes[MAGIC.len()..][..DIGEST].try_into().unwrap());
+        let place = IndexLocation { file, about, about_without_exemptions: about };
+        let index = place.load().unwrap().expect("its magic number and its sum are right");
+        assert_eq!(index.layout, layout, "{state}");
+        let root = Arc::new(RootDir::new("root".into()));
+        for (group, files) in [("glossary", 2), ("style", 1)] {
+            let known = index.get(group).unwrap();
+            let recalled = known.recall(&root, &Arc::from(group)).unwrap();
+            let [inspected] = &recalled.inspected[..] else { panic!("{group} is one skill") };
+            let skill = inspected.skill.as_ref().unwrap();
+            assert_eq!(skill.uri.as_str(), format!("skill://{group}/SKILL.md"));
+            let SkillContent::Files(tree) = &skill.content else { panic!("{group} has files") };
+            assert_eq!(tree.files.len(), files);
+        }
+        assert_eq!(index.len(), 2);
     }
-    assert_eq!(index.len(), 2);
 }
 
 /// A finding as it was encoded before findings had exemptions.
