@@ -151,3 +151,22 @@ pub(crate) fn pager() -> String {
 pub(crate) fn colour_on_stderr() -> bool {
     anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collector_is_named_by_its_endpoint_unless_it_is_switched_off() {
+        let named = |set: &[(&str, &str)]| {
+            collector(|name| {
+                set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
+        assert_eq!(named(&[endpoint]).as_deref(), Some("http://127.0.0.1:4318"));
+        assert_eq!(named(&[endpoint, ("OTEL_SDK_DISABLED", "TRUE")]), None);
+        assert_eq!(named(&[("OTEL_EXPORTER_OTLP_ENDPOINT", " ")]), None);
+        assert_eq!(named(&[]), None);
+    }
+}
