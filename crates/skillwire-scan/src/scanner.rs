@@ -98,12 +98,11 @@ impl<'a> SkillParts<'a> {
             }
             FileKind::Archive | FileKind::Text | FileKind::Image => None,
         };
-        match unseen {
-            Some(reason) => report.coverage.miss(path, Some(size), reason),
-            None => {
-                report.coverage.files += 1;
-                report.coverage.bytes += size;
-            }
+        if let Some(reason) = unseen {
+            report.coverage.miss(path, Some(size), reason);
+        } else {
+            report.coverage.files += 1;
+            report.coverage.bytes += size;
         }
         // A shell or an interpreter reads over a few bytes that are none of a text.
         let read_as_text = kind == FileKind::Text || file_kind::is_read_as_text(bytes);
@@ -271,7 +270,7 @@ impl<'a> SkillParts<'a> {
                 let unfolded = Unfolded::of(text, &tidied);
                 let text = MappedText::made(tidied.text, from);
                 let language = None;
-                waiting.push(Passage { text, encodings, language, unfolded, ..passage.clone() });
+                waiting.push(Passage { language, text, encodings, unfolded, ..passage.clone() });
             }
             self.passages.push(passage);
         }

@@ -231,10 +231,10 @@ fn visible_from_each(parsed: &[Parsed<'_>]) -> Vec<Vec<usize>> {
     let visible = parsed.iter().enumerate().map(|(index, it)| {
         let words = it.chunk.code.split(|c: char| !c.is_alphanumeric() && c != '_');
         // Collected once for all others: a skill may have hundreds of pieces.
-        let named: HashSet<_> = words.filter(|word| names.contains(word)).collect();
+        let mentioned: HashSet<_> = words.filter(|word| names.contains(word)).collect();
         let sees = |other: &CodeChunk<'_>, called: &str| {
             super::index_of(other.language) == super::index_of(it.chunk.language)
-                && (other.file == it.chunk.file || named.contains(called))
+                && (other.file == it.chunk.file || mentioned.contains(called))
         };
         let others = parsed.iter().zip(&called).enumerate().filter(|(other, _)| *other != index);
         let usable = others.filter(|(_, (other, called))| sees(&other.chunk, called));

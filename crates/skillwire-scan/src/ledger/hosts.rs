@@ -132,7 +132,7 @@ fn is_command(passage: &Passage, text: &str, at: usize) -> bool {
             let near =
                 text.as_bytes()[at.saturating_sub(LONGEST_LINE)..at].rsplit(|it| *it == b'\n');
             let line = near.into_iter().next().unwrap_or_default();
-            line.iter().filter(|byte| **byte == b'`').count() % 2 == 1
+            line.split(|byte| *byte == b'`').count() % 2 == 0
         }
         PassageKind::Data => false,
     }
@@ -224,7 +224,7 @@ fn is_host(word: &str) -> bool {
     let number = |label: &&str| label.parse::<u8>().is_ok();
     let last = labels.last().copied().unwrap_or_default();
     labels.len() >= 2
-        && labels.iter().all(|label| is_label(label))
-        && ((labels.len() == 4 && labels.iter().all(|label| number(label)))
+        && labels.iter().all(is_label)
+        && ((labels.len() == 4 && labels.iter().all(number))
             || (last.len() >= 2 && last.bytes().all(|it| it.is_ascii_alphabetic() || it >= 0x80)))
 }

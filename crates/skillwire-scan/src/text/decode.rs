@@ -62,14 +62,12 @@ fn next_run(
 ) -> Option<Range<usize>> {
     loop {
         let least = bytes.get(at..at + shortest)?;
-        match least.iter().rposition(|byte| !belongs(*byte)) {
-            Some(gap) => at += gap + 1,
-            None => {
-                let after = &bytes[at + shortest..];
-                let more = after.iter().take_while(|byte| belongs(**byte)).count();
-                return Some(at..at + shortest + more);
-            }
-        }
+        let Some(gap) = least.iter().rposition(|byte| !belongs(*byte)) else {
+            let after = &bytes[at + shortest..];
+            let more = after.iter().take_while(|byte| belongs(**byte)).count();
+            return Some(at..at + shortest + more);
+        };
+        at += gap + 1;
     }
 }
 
