@@ -238,7 +238,7 @@ def without_forms(story: Story, client: Client) -> None:
     story.check("three handles for one name", shown.startswith("3 skills found."), shown)
     refused = client.load("one:refunds")
     story.check("nothing loads without approval", code(refused) == "not_approved", refused)
-    command = "skillwire approve one:skill://refunds/SKILL.md`"
+    command = "skillwire approve one:refunds`"
     story.check("the command is told", command in text(refused), refused)
     local = client.load("local:refunds")
     story.check("a folder of the user needs none", "Of the folder." in text(local), local)

@@ -4,9 +4,9 @@
 //   npm install && node tokens.mjs PROGRAM FOLDER [--skills N] [--client NAME]... [--check]
 //
 // PROGRAM is the program `skillwire`, FOLDER holds skills as folders with a `SKILL.md`, at any depth. The
-// first N skills, by path, are served by one server with the label `real`, approved, and measured once
-// for each client name, since clients get the catalogue in different places. `--check` fails if the
-// goals of docs/bridge.md are missed.
+// first N skills, by path, that can be served are served by one server with the label `real`, approved,
+// and measured once for each client name, since clients get the catalogue in different places. `--check`
+// fails if the goals of docs/bridge.md are missed.
 
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, mkdirSync } from "node:fs";
@@ -98,12 +98,22 @@ try {
   const paths = files.map((entry) => relative(folder, join(entry.parentPath, entry.name)));
   const roots = paths.filter((path) => basename(path) === "SKILL.md").map(dirname).sort();
   const rootOf = (path) => roots.filter((root) => path.startsWith(`${root}/`)).sort().at(-1);
-  const chosen = new Set(roots.slice(0, skills));
-  for (const path of paths.filter((path) => chosen.has(rootOf(path)))) {
-    cpSync(join(folder, path), join(served, path), { recursive: true });
-  }
+  const add = (root) => {
+    for (const path of paths.filter((path) => rootOf(path) === root)) {
+      cpSync(join(folder, path), join(served, path), { recursive: true });
+    }
+  };
+  roots.slice(0, skills).forEach(add);
   run("server", "add", "real", "--", program, "serve", served);
-  const listed = JSON.parse(run("list", "--json")).skills;
+  const list = () => JSON.parse(run("list", "--json")).skills;
+  let listed = list();
+  // A skill that cannot be served makes room for the next one.
+  for (const root of roots.slice(skills)) {
+    if (listed.length >= skills) break;
+    add(root);
+    listed = list();
+  }
+  if (listed.length < skills) throw new Error(`Only ${listed.length} skills can be served.`);
   for (const skill of listed) run("approve", skill.handle, "--yes");
 
   for (const client of clients) {

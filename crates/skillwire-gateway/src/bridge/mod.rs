@@ -339,7 +339,7 @@ impl Offer for Bridge {
         let bridge = self.clone();
         async move {
             let answer = bridge.answer(&invocation).await;
-            answer.or_else(|stop| stop.into_reply(bridge.options()))
+            answer.or_else(|stop| stop.into_reply(&bridge))
         }
         .boxed()
     }
@@ -350,7 +350,7 @@ impl Offer for Bridge {
             let Invocation { name, arguments, client } = &invocation;
             let arguments = ToolArguments::new(name, arguments);
             let written = bridge.write_prompt(client, name, &arguments).await;
-            written.map_err(|stop| stop.into_interrupt(bridge.options()))
+            written.map_err(|stop| stop.into_interrupt(&bridge))
         }
         .boxed()
     }

@@ -11,7 +11,7 @@ use skillwire_host::context::{boundary::NoBoundary, text::one_line_within};
 use skillwire_protocol::RpcError;
 use skillwire_trust::{Reason, Refusal, Remedy, RunGrants, SkillId, Subject};
 
-use super::options::{BridgeOptions, WantedApproval};
+use super::{Bridge, options::WantedApproval};
 
 /// The most characters of each part of a refusal. A server may have written some of the parts, so
 /// their length has to be bounded.
@@ -46,19 +46,19 @@ impl From<NoBoundary> for CallError {
 
 impl CallError {
     /// The result of a tool. A refusal is a result as well, so that the model can read it.
-    pub(crate) fn into_reply(self, options: &BridgeOptions) -> Result<ToolReply, Interrupt> {
+    pub(crate) fn into_reply(self, bridge: &Bridge) -> Result<ToolReply, Interrupt> {
         match self {
-            Self::Refused(refusal) => Ok(refused(&refusal, options)),
+            Self::Refused(refusal) => Ok(refused(&refusal, bridge)),
             Self::Interrupted(interrupt) => Err(interrupt),
         }
     }
 
     /// The error of a prompt. The result of a prompt cannot say that it failed, so a refusal
     /// becomes an error.
-    pub(crate) fn into_interrupt(self, options: &BridgeOptions) -> Interrupt {
+    pub(crate) fn into_interrupt(self, bridge: &Bridge) -> Interrupt {
         match self {
-            Self::Refused(refusal) => RpcError::invalid_params(words(&refusal, options))
-                .with_data(json!({ "refusal": shown(&refusal, options) }))
+            Self::Refused(refusal) => RpcError::invalid_params(words(&refusal, bridge))
+                .with_data(json!({ "refusal": shown(&refusal, bridge) }))
                 .into(),
             Self::Interrupted(interrupt) => interrupt,
         }
@@ -66,14 +66,14 @@ impl CallError {
 }
 
 /// A refusal as the answer of a tool.
-fn refused(refusal: &Refusal, options: &BridgeOptions) -> ToolReply {
-    let text = words(refusal, options);
-    ToolReply::error(text).structured(json!({ "refusal": shown(refusal, options) }))
+fn refused(refusal: &Refusal, bridge: &Bridge) -> ToolReply {
+    let text = words(refusal, bridge);
+    ToolReply::error(text).structured(json!({ "refusal": shown(refusal, bridge) }))
 }
 
 /// A refusal in words: its code, what happened, and the next step.
-fn words(refusal: &Refusal, options: &BridgeOptions) -> String {
-    let shown = shown(refusal, options);
+fn words(refusal: &Refusal, bridge: &Bridge) -> String {
+    let shown = shown(refusal, bridge);
     let mut text = format!("Refused ({}): {}", shown.reason.code(), shown.reason.meaning());
     if let Some(subject) = &shown.subject {
         let about = match refusal.subject.as_deref() {
@@ -98,7 +98,7 @@ fn words(refusal: &Refusal, options: &BridgeOptions) -> String {
 
 /// A refusal that is safe to show: hidden and control characters are escaped, and the next step is
 /// one that clients of a bridge can take.
-fn shown(refusal: &Refusal, options: &BridgeOptions) -> Refusal {
+fn shown(refusal: &Refusal, bridge: &Bridge) -> Refusal {
     let refusal = &refusal.in_own_words();
     let line = |text: &Option<Box<str>>| {
         text.as_deref().map(|text| one_line_within(text, MAX_CHARS).into_boxed_str())
@@ -113,17 +113,21 @@ fn shown(refusal: &Refusal, options: &BridgeOptions) -> Refusal {
         expected: line(&refusal.expected),
         actual: line(&refusal.actual),
         server_text: None,
-        hint: hint(refusal, options)
+        hint: hint(refusal, bridge)
             .map(String::into_boxed_str)
-            .or_else(|| line(&refusal.worded(|remedy| remedy_words(remedy, options)).hint)),
+            .or_else(|| line(&refusal.worded(|remedy| remedy_words(remedy, bridge)).hint)),
         remedy: None,
     }
 }
 
 /// The next step for clients of a bridge, where it differs from the one at a terminal.
-fn hint(refusal: &Refusal, options: &BridgeOptions) -> Option<String> {
-    let skill = refusal.subject.as_ref()?.to_string();
-    let approve = |before: &str| options.approving(before, &skill, WantedApproval::Load);
+fn hint(refusal: &Refusal, bridge: &Bridge) -> Option<String> {
+    let subject = refusal.subject.as_ref()?;
+    let skill = match &**subject {
+        Subject::Skill(skill) => handle(skill, bridge),
+        other => other.to_string(),
+    };
+    let approve = |before: &str| bridge.options().approving(before, &skill, WantedApproval::Load);
     match refusal.reason {
         Reason::NotApproved | Reason::AskedTooOften => Some(format!(
             "Tell the user to look at the skill and approve it{}. Then call `load_skill` again.",
@@ -152,10 +156,17 @@ fn hint(refusal: &Refusal, options: &BridgeOptions) -> Option<String> {
     }
 }
 
+/// The shortest handle that fits only this skill, as listings show it; its whole id if no listing has
+/// the skill.
+fn handle(skill: &SkillId, bridge: &Bridge) -> String {
+    let view = bridge.view();
+    view.skill(skill).map_or_else(|| skill.to_string(), |item| item.handle.to_string())
+}
+
 /// A remedy in words for a model, which can only tell the user.
-fn remedy_words(remedy: &Remedy, options: &BridgeOptions) -> String {
+fn remedy_words(remedy: &Remedy, bridge: &Bridge) -> String {
     let approve = |before: &str, skill: &SkillId, wanted: WantedApproval<'_>| {
-        options.approving(before, &skill.to_string(), wanted)
+        bridge.options().approving(before, &handle(skill, bridge), wanted)
     };
     match remedy {
         Remedy::ApproveSkill(skill) => format!(

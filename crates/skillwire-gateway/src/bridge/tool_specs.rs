@@ -12,7 +12,7 @@ pub(crate) const MAX_DESCRIPTION: usize = 1_024;
 
 /// What `load_skill` does, before the catalogue.
 pub(crate) const LOAD: &str = "Loads a skill: instructions for one kind of task. Load the fitting \
-                               one before you begin. The user may be asked first.";
+                               one before you begin.";
 
 /// What is offered only where there is a use for it.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,6 @@ pub(crate) fn tools(catalogue: &str, offered: OfferedTools) -> Arc<Items> {
     let text = || json!({ "type": "string" });
     let about = |description: &str| json!({ "type": "string", "description": description });
     let number = || json!({ "type": "integer" });
-    let name = || about("Handle");
     let mut loaded = json!({ "name": about("Handle of a skill") });
     if offered.skill_arguments {
         loaded["arguments"] = skillwire_host::tools::skill_arguments();
@@ -49,7 +48,7 @@ pub(crate) fn tools(catalogue: &str, offered: OfferedTools) -> Arc<Items> {
             &json!({
                 "query": text(),
                 "server": about("Only this origin"),
-                "loaded": json!({ "type": "boolean", "description": "Only loaded ones" }),
+                "loaded": { "type": "boolean" },
             }),
             &[],
         ),
@@ -58,21 +57,23 @@ pub(crate) fn tools(catalogue: &str, offered: OfferedTools) -> Arc<Items> {
             "read_skill_file",
             "Read a file of a skill",
             "Reads a file of a skill; `offset`, `limit`: characters.",
-            &json!({ "name": name(), "path": text(), "offset": number(), "limit": number() }),
+            &json!({
+                "name": about("Handle"), "path": text(), "offset": number(), "limit": number(),
+            }),
             &["name", "path"],
         ),
         tool(
             "list_skill_files",
             "List files of a skill",
             "Lists files of a skill.",
-            &json!({ "name": name(), "path": about("Directory") }),
+            &json!({ "name": text(), "path": text() }),
             &["name"],
         ),
         tool(
             "unload_skill",
             "Unload a skill",
             "Ends the use of a skill.",
-            &json!({ "name": name() }),
+            &json!({ "name": text() }),
             &["name"],
         ),
     ];
@@ -80,7 +81,7 @@ pub(crate) fn tools(catalogue: &str, offered: OfferedTools) -> Arc<Items> {
         tools.push(tool(
             "read_resource",
             "Read a resource",
-            "Reads a resource of a server that is no skill.",
+            "Reads a resource of a server.",
             &json!({ "server": text(), "uri": text() }),
             &["server", "uri"],
         ));
@@ -93,8 +94,8 @@ pub(crate) fn tools(catalogue: &str, offered: OfferedTools) -> Arc<Items> {
             "Runs a script of a skill in isolation, after the user agreed; it sees copies of the files \
              in `inputs`. Without `script`, lists scripts.",
             &json!({
-                "name": name(),
-                "script": about("Path"),
+                "name": text(),
+                "script": text(),
                 "args": words(),
                 "inputs": words(),
                 "network": json!({

@@ -13,8 +13,6 @@ use super::support::{
     Bridged, done, endpoint, host, host_with, label, load, read, refunds, refused, text, yes,
 };
 
-const SKILL: &str = "skill://acme/refunds/SKILL.md";
-
 #[tokio::test]
 async fn without_anybody_to_ask_the_exact_command_is_told_hst_68() {
     let server = refunds();
@@ -24,10 +22,20 @@ async fn without_anybody_to_ask_the_exact_command_is_told_hst_68() {
     let over_legacy = bridged.legacy(false).await.call("load_skill", load()).await;
     for result in [over_modern, over_legacy] {
         assert_eq!(refused(&result), "not_approved");
-        let command = format!("`example allow acme:{SKILL}`");
-        assert!(text(&result).contains(&command), "{result}");
+        assert!(text(&result).contains("`example allow acme:refunds`"), "{result}");
     }
     assert_eq!(server.count("resources/read"), 0);
+}
+
+#[tokio::test]
+async fn the_command_has_the_shortest_handle_that_fits_one_skill_fu_26() {
+    let server = refunds().skill("beta/refunds", [("x.md", "x")]);
+    let bridged = Bridged::over(host(&server));
+    bridged.settled(&["acme:acme/refunds", "acme:beta/refunds"]).await;
+    let mut client = bridged.modern(false);
+    let name = json!({ "name": "acme:beta/refunds" });
+    let result = client.call("load_skill", name).await;
+    assert!(text(&result).contains("`example allow acme:beta/refunds`"), "{result}");
 }
 
 #[tokio::test]

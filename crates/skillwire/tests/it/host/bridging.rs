@@ -32,10 +32,7 @@ async fn a_skill_is_refused_approved_in_a_terminal_and_loaded() {
     let refused = call(&mut bridge, "load_skill", json!({ "name": "acme:refunds" })).await;
     assert_eq!(refused["isError"], true);
     let home = user.home.join("sw");
-    let command = format!(
-        "`SKILLWIRE_HOME={} skillwire approve acme:skill://acme/refunds/SKILL.md`",
-        home.display()
-    );
+    let command = format!("`SKILLWIRE_HOME={} skillwire approve acme:refunds`", home.display());
     assert!(text(&refused).contains(&command), "{refused}");
     user.approve("acme:refunds").await;
     let loaded = call(&mut bridge, "load_skill", json!({ "name": "acme:refunds" })).await;
