@@ -188,6 +188,15 @@ impl ListedSkill {
         self.offer.as_ref().map_or(&[], |offer| offer.facts.arguments())
     }
 
+    fn arguments_in_words(&self) -> String {
+        let names = self.arguments().iter().map(|known| format!("`{}`", known.name.escape_debug()));
+        match names.collect::<Vec<_>>().as_slice() {
+            [] => "The skill takes no arguments.".to_owned(),
+            [name] => format!("The skill takes the argument {name}."),
+            names => format!("The skill takes the arguments {}.", names.join(", ")),
+        }
+    }
+
     /// Returns the values of its arguments that the skill is loaded with.
     pub fn argument_values(&self) -> Option<&ArgumentValues> {
         match &self.offer.as_ref()?.route {
@@ -203,7 +212,9 @@ impl ListedSkill {
             InvalidArguments::Missing(name) => refuse(Reason::ArgumentMissing)
                 .expected(format!("a value for the argument `{}`", name.escape_debug()))
                 .remedy(Remedy::GiveArgument(self.id.clone(), name.into())),
-            invalid => refuse(Reason::ArgumentUnknown).actual(invalid),
+            invalid => {
+                refuse(Reason::ArgumentUnknown).actual(invalid).hint(self.arguments_in_words())
+            }
         })?;
         let Some(offer) = self.offer.as_ref().filter(|_| !values.is_empty()) else {
             return Ok(self.clone());

@@ -41,7 +41,7 @@ use std::io::Write;
 
 use clap::{
     CommandFactory as _, FromArgMatches as _,
-    error::{ContextKind, ContextValue},
+    error::{ContextKind, ContextValue, ErrorKind},
 };
 
 use crate::{
@@ -64,7 +64,7 @@ pub(crate) fn run() -> ExitStatus {
         Ok(parsed) => parsed,
         Err(error) => {
             // clap reports `--help` and `--version` as errors, too. A closed pipe is ignored.
-            let error = with_best_first(error);
+            let error = with_fitting_tip(with_best_first(error));
             let _ = error.print();
             let is_run = std::env::args_os().nth(1).is_some_and(|name| name == RUN);
             return own_exit(is_run, if error.use_stderr() { Exit::Usage } else { Exit::Ok });
@@ -96,6 +96,27 @@ fn with_best_first(mut error: clap::Error) -> clap::Error {
     let own: Vec<String> = found.iter().rev().filter(|name| !is_alias(name)).cloned().collect();
     if !own.is_empty() {
         error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(own));
+    }
+    error
+}
+
+/// Replaces the tip to write `-- --option` where that would make the option the program of a server, or
+/// where the value belongs there without an option.
+fn with_fitting_tip(mut error: clap::Error) -> clap::Error {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return error;
+    }
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg).cloned() else {
+        return error;
+    };
+    let place = option.trim_start_matches('-').to_uppercase();
+    let is_place = [format!("<{place}>"), format!("[{place}]")].iter().any(|it| usage.contains(it));
+    let tip = format!("write the {place} without `{option}`");
+    if is_place {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    } else if usage.contains("[-- <") {
+        error.remove(ContextKind::Suggested);
     }
     error
 }

@@ -278,6 +278,17 @@ async fn a_label_where_a_handle_belongs_is_explained_fu_26() {
 }
 
 #[tokio::test]
+async fn a_place_that_is_typed_as_an_option_is_explained_fu_26() {
+    let user = TestUser::new();
+    let ran = user.run(&["server", "set", "acme", "--url", "http://127.0.0.1:1/"]).await;
+    let ran = ran.assert_exit(2);
+    assert!(ran.stderr.contains("tip: write the URL without `--url`"), "{}", ran.stderr);
+    // What follows `--` would be the program of the server.
+    let ran = user.run(&["server", "set", "acme", "--bogus", "x"]).await.assert_exit(2);
+    assert!(!ran.stderr.contains("-- --bogus"), "{}", ran.stderr);
+}
+
+#[tokio::test]
 async fn a_refused_connection_is_told_in_the_systems_words_fu_26() {
     let user = TestUser::new();
     // Nothing listens at a port that was free a moment ago.
