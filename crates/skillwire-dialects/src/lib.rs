@@ -46,7 +46,7 @@
 //! 3. Serving it: give it a name in [`Switchable`] and decide whether it is on by default and whether
 //!    it contradicts the extension; then call the writer from a projection in the engine's `dialect`
 //!    folder, which takes skills out of the snapshot.
-//! 4. Using it: add a `ListingMethod` to the host's detection of dialects, which asks for the
+//! 4. Using it: add a `ListingMethod` to the detection of dialects in `skillwire-remote`, which asks for the
 //!    resource and hands the text to the reader. A new [`FetchRoute`] is needed only if files are fetched in a new way.
 //! 5. Add it to the testkit's older servers, to `docs/dialects.md`, and to `convert` if it has a
 //!    document.
