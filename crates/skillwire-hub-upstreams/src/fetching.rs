@@ -66,7 +66,7 @@ impl OfferedSkill {
                     let uri = &listed.id().uri;
                     files.iter().filter_map(|file| uri.below(&file.uri)).any(|it| names_script(&it))
                 }
-                _ => false,
+                Resources::Dynamic => false,
             },
             Self::Local(skill) => match &skill.content {
                 SkillContent::Files(tree) => tree.files.iter().any(|it| names_script(&it.path)),

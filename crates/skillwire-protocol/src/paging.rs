@@ -124,11 +124,11 @@ mod tests {
     const LIMITS: PageLimits = PageLimits { pages: 3, items: 5 };
 
     /// Walks pages that are given as their items and the next cursor.
-    fn walk(pages: &[(usize, Option<&str>)]) -> (Vec<usize>, Option<Truncation>, Vec<String>) {
+    fn walk(answers: &[(usize, Option<&str>)]) -> (Vec<usize>, Option<Truncation>, Vec<String>) {
         let mut pager = Pager::new(LIMITS);
         let (mut items, mut asked) = (Vec::new(), Vec::new());
         let mut truncation = None;
-        for (count, next) in pages {
+        for (count, next) in answers {
             asked.push(Value::Object(pager.params()).to_string());
             items.extend(vec![*count; *count]);
             match pager.received(*count, next.map(str::to_owned)) {

@@ -258,8 +258,8 @@ mod tests {
                 .any(|word| ["PATH", "DIR", "FILE", "PROGRAM"].contains(&word))
         };
         let id = format!("{command} {}", arg.get_id()).trim_start().to_owned();
-        let named = PATHS.contains(&id.as_str()) || names.iter().any(|name| is_path(name));
-        named
+        let says_path = PATHS.contains(&id.as_str()) || names.iter().any(|name| is_path(name));
+        says_path
             && !NO_PATHS.contains(&id.as_str())
             && arg.get_num_args().is_some_and(|it| it.takes_values())
     }

@@ -160,7 +160,7 @@ fn hint(refusal: &Refusal, bridge: &Bridge) -> Option<String> {
 /// the skill.
 fn handle(skill: &SkillId, bridge: &Bridge) -> String {
     let view = bridge.view();
-    view.skill(skill).map_or_else(|| skill.to_string(), |item| item.handle.to_string())
+    view.skill(skill).map_or_else(|| skill.to_string(), |item| item.handle.clone())
 }
 
 /// A remedy in words for a model, which can only tell the user.

@@ -125,7 +125,7 @@ impl ServerGenerator {
                     relay.read_dynamic(&listed, &uri).await
                 }
             };
-            match shared.asked(read).await {
+            match Box::pin(shared.asked(read)).await {
                 Ok(bytes) => Ok(Some(bytes)),
                 Err(refusal) if NOT_THERE.contains(&refusal.reason) => Ok(None),
                 Err(refusal) => {

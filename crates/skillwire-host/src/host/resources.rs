@@ -1,7 +1,7 @@
 //! Resources of servers that are read by their URIs: files of approved skills, and what is part of no
 //! skill.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, sync::Arc};
 
 use bytes::Bytes;
 use skillwire_core::{Digest, LenientUri, ResourceUri, Resources, SkillUri, media_type};
@@ -132,8 +132,8 @@ impl OwningSkill {
     /// Tells whether a listed file of the skill has these bytes.
     fn has_file(&self, digest: &Digest) -> bool {
         let Self::Listed(skill) = self else { return false };
-        let promises = skill.offer().map(|offer| &offer.promises);
-        let mut promised = promises.into_iter().flat_map(|promises| promises.values());
+        let offers = skill.offer().into_iter();
+        let mut promised = offers.flat_map(|offer| offer.promises.values());
         let listed = match &skill.entry().resources {
             Resources::Listed(files) => files.as_slice(),
             Resources::Dynamic => &[],
@@ -146,7 +146,7 @@ impl OwningSkill {
 /// A URI of a server that may be read.
 enum ReadableResource {
     /// A file of a skill that the user approved as it is.
-    SkillFile(ApprovedSkill, ResourceUri),
+    SkillFile(Box<ApprovedSkill>, ResourceUri),
     /// A resource that is part of none of these skills, which are all that the host knows of the
     /// server.
     Ordinary(Vec<OwningSkill>),
@@ -294,13 +294,13 @@ impl Host {
         if let Some(approved) = innermost {
             let file = ResourceUri::parse(uri).ok();
             let file = file.filter(|file| approved.id().uri.contains(file));
-            let missing = || {
+            let file = file.ok_or_else(|| {
                 let refusal = Refusal::new(Reason::FileNotListed).about(approved.id());
                 refusal
                     .file(uri.escape_debug())
                     .expected("the URI of a file, as the skill lists it")
-            };
-            return file.ok_or_else(missing).map(|f| ReadableResource::SkillFile(approved, f));
+            })?;
+            return Ok(ReadableResource::SkillFile(Box::new(approved), file));
         }
         if lenient.may_have_scheme(SKILL_SCHEME) || lenient.may_name_skill_file() {
             return Err(match undeclared {
@@ -328,13 +328,11 @@ impl Host {
                 .remedy(Remedy::ListSkills);
         };
         let skill = SkillId { origin: Origin::Server(server.clone()), uri };
-        match self.inner.lock {
-            Some(_) => Refusal::new(Reason::NotLocked).about(&skill).remedy(Remedy::UpdateLock),
-            None => {
-                let refusal = Refusal::new(Reason::NotApproved).about(&skill);
-                refusal.remedy(Remedy::ApproveSkill(skill))
-            }
+        if self.inner.lock.is_some() {
+            return Refusal::new(Reason::NotLocked).about(&skill).remedy(Remedy::UpdateLock);
         }
+        let refusal = Refusal::new(Reason::NotApproved).about(&skill);
+        refusal.remedy(Remedy::ApproveSkill(skill))
     }
 
     /// Returns every skill of a server that the host knows, and the refusal of a server that offers
@@ -347,7 +345,7 @@ impl Host {
         let (listing, undeclared) = match self.list(server).await {
             Ok(listing) => (listing, None),
             Err(refusal) if refusal.reason == Reason::SkillsNotOffered => {
-                (Default::default(), Some(refusal))
+                (Arc::default(), Some(refusal))
             }
             Err(refusal) => return Err(refusal),
         };
@@ -389,22 +387,20 @@ impl Host {
         skill: Option<&ApprovedSkill>,
         outcome: Result<(), Reason>,
     ) {
-        match skill {
-            Some(approved) => self.log(approved, Action::ReadResource, outcome, Some(uri)),
-            None => {
-                let (decision, reason): (Decision, _) = decision(outcome);
-                self.append(&Event {
-                    time: self.inner.clock.now(),
-                    skill: None,
-                    label: server.to_string(),
-                    content: None,
-                    content_id: None,
-                    action: Action::ReadResource,
-                    decision,
-                    reason,
-                    detail: Some(uri.to_owned()),
-                });
-            }
+        if let Some(approved) = skill {
+            return self.log(approved, Action::ReadResource, outcome, Some(uri));
         }
+        let (decision, reason): (Decision, _) = decision(outcome);
+        self.append(&Event {
+            time: self.inner.clock.now(),
+            skill: None,
+            label: server.to_string(),
+            content: None,
+            content_id: None,
+            action: Action::ReadResource,
+            decision,
+            reason,
+            detail: Some(uri.to_owned()),
+        });
     }
 }

@@ -150,7 +150,7 @@ fn describe(answers: &mut Responses) {
         if let RefOr::T(answer) = answer
             && answer.description.is_empty()
         {
-            answer.description = description(code).to_owned();
+            description(code).clone_into(&mut answer.description);
         }
     }
 }

@@ -20,6 +20,11 @@ mod upstreams;
 mod verifier;
 mod views;
 
+pub use self::{
+    options::{MakeOffers, ServingOptions},
+    reads::{InvalidRecordedReads, RecordedReads},
+    replica::StartError,
+};
 pub(crate) use self::{
     reads::ReadLog,
     replica::Replica,
@@ -27,9 +32,4 @@ pub(crate) use self::{
     skill::{ServedAt, known_skill, sign, uri_of},
     verifier::refusal as token_refusal,
     views::CallerSight,
-};
-pub use self::{
-    options::{MakeOffers, ServingOptions},
-    reads::{InvalidRecordedReads, RecordedReads},
-    replica::StartError,
 };

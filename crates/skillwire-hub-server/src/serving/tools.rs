@@ -42,7 +42,7 @@ pub(crate) fn any_skill(upstream: &Upstream) -> Option<KnownSkill> {
     let name = SkillName::parse(ANY_SKILL).ok()?;
     let mut facts = SkillFacts::new(SkillId::new(upstream.label.clone(), name));
     facts.origin = upstream.label.to_string();
-    facts.worst_finding = "none".to_owned();
+    "none".clone_into(&mut facts.worst_finding);
     if !upstream.mode.is_reviewed() {
         UNREVIEWED.clone_into(&mut facts.state);
     }

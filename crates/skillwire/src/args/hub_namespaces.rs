@@ -23,6 +23,7 @@ pub(crate) enum HubNamespaceCommand {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct HubNamespaceNewArgs {
     /// Its name: 2 to 39 characters of `a-z`, `0-9` and `-`.
     pub(crate) name: String,

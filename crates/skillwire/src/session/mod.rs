@@ -277,7 +277,7 @@ impl Session {
                 let listing = match listed {
                     Ok(listing) => listing,
                     Err(refusal) => {
-                        return Err(self.with_suggestion(label.as_str(), refusal).await);
+                        return Err(self.with_suggestion(label.as_str(), refusal));
                     }
                 };
                 let dialects = listing.dialect.map(|dialect| (label.clone(), dialect));
@@ -312,12 +312,12 @@ impl Session {
         let resolved = self.noting_wait(asked, self.host.resolve(&handle)).await;
         match resolved {
             Ok(listed) => Ok(self.named(listed).await),
-            Err(refusal) => Err(self.with_suggestion(text, refusal).await),
+            Err(refusal) => Err(self.with_suggestion(text, refusal)),
         }
     }
 
     /// Adds the handle or label that the user probably meant.
-    async fn with_suggestion(&self, typed: &str, refusal: Refusal) -> Refusal {
+    fn with_suggestion(&self, typed: &str, refusal: Refusal) -> Refusal {
         let meant = match refusal.reason {
             Reason::SkillNotFound => {
                 if let Some(hint) = self.label_for_handle(typed) {

@@ -339,7 +339,8 @@ impl HubFile {
 
     /// The files in which signers may have their keys and roots.
     pub(crate) fn signer_files(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        self.signers.values().flat_map(|entry| entry.files()).map(|file| self.folder.join(file))
+        let named = self.signers.values().flat_map(SignerEntry::files);
+        named.map(|file| self.folder.join(file))
     }
 
     /// The folder of the hub.

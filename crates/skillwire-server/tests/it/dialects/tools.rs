@@ -85,7 +85,7 @@ async fn a_prompt_takes_the_arguments_of_its_skill_d5_d8() {
     let params = |name: &str, given: Value| json!({ "name": name, "arguments": given });
     let get = async |name: &str, given: Value| {
         let got = legacy.call("prompts/get", params(name, given)).await;
-        crate::support::text(&got["messages"][0]["content"]["resource"]["text"]).to_owned()
+        crate::support::text(&got["messages"][0]["content"]["resource"]["text"]).clone()
     };
     let written = get("ship", json!({ "to": "Rome" })).await;
     assert!(written.ends_with("---\n\nTo Rome.\n"), "{written}");

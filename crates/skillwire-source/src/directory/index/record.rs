@@ -119,15 +119,18 @@ fn may_be_exempt(code: Code) -> bool {
     matches!(code, Code::SecretFile | Code::SecretText | Code::SymlinkNotScanned | Code::HardLink)
 }
 
-fn exemption(reader: &mut ByteReader<'_>) -> Option<Option<Exemption>> {
-    let number = reader.byte()?;
-    let pattern = reader.list(text)?.pop();
+/// Bytes that no record of this version has.
+struct Unreadable;
+
+fn exemption(reader: &mut ByteReader<'_>) -> Result<Option<Exemption>, Unreadable> {
+    let number = reader.byte().ok_or(Unreadable)?;
+    let pattern = reader.list(text).ok_or(Unreadable)?.pop();
     match (number, pattern) {
-        (0, None) => Some(None),
-        (1, Some(pattern)) => Some(Some(Exemption::SecretFile(pattern))),
-        (2, None) => Some(Some(Exemption::FollowLinks)),
-        (3, None) => Some(Some(Exemption::HardLinks)),
-        _ => None,
+        (0, None) => Ok(None),
+        (1, Some(pattern)) => Ok(Some(Exemption::SecretFile(pattern))),
+        (2, None) => Ok(Some(Exemption::FollowLinks)),
+        (3, None) => Ok(Some(Exemption::HardLinks)),
+        _ => Err(Unreadable),
     }
 }
 
@@ -154,7 +157,7 @@ fn finding(reader: &mut ByteReader<'_>, layout: Layout) -> Option<Finding> {
     let replace = (!edits.is_empty()).then_some(Repair::Replace(edits));
     let repair = name.map(Repair::Rename).or(replace);
     let exemption = match layout {
-        Layout::Current => exemption(reader)?,
+        Layout::Current => exemption(reader).ok()?,
         // The help of such a finding named an option instead, so its skill is read again.
         Layout::WithoutExemptions if may_be_exempt(code) => return None,
         Layout::WithoutExemptions => None,

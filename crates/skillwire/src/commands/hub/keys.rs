@@ -31,7 +31,7 @@ pub(super) fn create(args: &HubKeyNewArgs, rotate: bool) -> Outcome {
         )));
     }
     if args.dry_run {
-        return would(args.json, format!("A key would be made in `{}`.", folder.display()));
+        return would(args.json, &format!("A key would be made in `{}`.", folder.display()));
     }
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(|error| {
@@ -78,7 +78,7 @@ pub(super) fn create(args: &HubKeyNewArgs, rotate: bool) -> Outcome {
 }
 
 /// Says what a command would do that was only tried.
-fn would(json: bool, happen: String) -> Outcome {
+fn would(json: bool, happen: &str) -> Outcome {
     if json {
         let plan = json!({"dry_run": true, "plan": happen});
         report::json(&mut std::io::stdout().lock(), &plan)?;
@@ -141,7 +141,7 @@ pub(super) fn retire(args: &HubKeyRetireArgs) -> Outcome {
         .hint(format!("`skillwire hub key list {}` shows them.", args.dir.display())));
     };
     if args.dry_run {
-        return would(args.json, format!("The hub would sign with {id} no longer."));
+        return would(args.json, &format!("The hub would sign with {id} no longer."));
     }
     let retired = file.with_extension("retired");
     fs::rename(file, &retired).map_err(|error| {

@@ -31,12 +31,11 @@ pub(super) fn show(args: &SetupArgs, named: Option<&ServerAddArgs>) -> Result<()
         return Ok(());
     }
     let label = &server.label;
-    match &server.url {
-        Some(url) => writeln!(out, "The server `{label}` would be added: {}.", printable(url))?,
-        None => {
-            let command = printable(&server.command.join(" "));
-            writeln!(out, "The server `{label}` would be added, started as `{command}`.")?;
-        }
+    if let Some(url) = &server.url {
+        writeln!(out, "The server `{label}` would be added: {}.", printable(url))?;
+    } else {
+        let command = printable(&server.command.join(" "));
+        writeln!(out, "The server `{label}` would be added, started as `{command}`.")?;
     }
     Ok(())
 }

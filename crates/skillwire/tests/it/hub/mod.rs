@@ -187,9 +187,8 @@ impl TestHub {
 
     /// Lets another hub in a folder keep everything in a place of its own.
     pub(super) fn give_place(&self, folder: &str) {
-        if self.place.is_some() {
+        if let Some(old) = &self.place {
             let text = std::fs::read_to_string(self.folder.join("hub/hub.toml")).unwrap();
-            let old = self.place.as_ref().unwrap();
             let new = HubPlace::new().expect("the engines are there");
             let text = text.replace(&old.database, &new.database).replace(&old.bucket, &new.bucket);
             self.folder.file(&format!("{folder}/hub.toml"), text);

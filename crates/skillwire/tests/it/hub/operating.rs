@@ -189,8 +189,8 @@ async fn changes_of_an_operator_are_tried_without_being_made() {
         assert!(!hub.folder.join(made).exists(), "{made}");
     }
     // What would be refused is refused when it is tried, too.
-    let taken = hub.run(&["hub", "namespace", "new", "acme", "--dry-run"]).await;
-    taken.assert_refused(8, "acme");
+    let again = hub.run(&["hub", "namespace", "new", "acme", "--dry-run"]).await;
+    again.assert_refused(8, "acme");
     hub.folder.directory("new");
     let migrate = ["hub", "migrate", "hub", "--to", "new/hub.db", "--blobs", "new/blobs"];
     let planned = try_it(&migrate).await;
