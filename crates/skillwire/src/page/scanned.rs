@@ -266,8 +266,9 @@ mod tests {
     use super::*;
 
     fn content(text: &str) -> ContentId {
-        let file = (RelPath::parse("SKILL.md").unwrap(), Digest::of(text.as_bytes()), 1);
-        ContentId::of([file]).unwrap()
+        let file =
+            (RelPath::parse("SKILL.md").expect("it is a path"), Digest::of(text.as_bytes()), 1);
+        ContentId::of([file]).expect("one file is no collision")
     }
 
     #[tokio::test]

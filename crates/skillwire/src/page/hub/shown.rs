@@ -55,7 +55,7 @@ impl ShownContent {
     pub(super) fn edition(&self) -> String {
         match self {
             Self::Version(record) => texts::of_version(&record.version),
-            Self::Offer(offer) => texts::first_seen(&offer.seen_at),
+            Self::Offer(offer) => texts::first_seen(offer.seen_at),
         }
     }
 
