@@ -1,14 +1,13 @@
 //! Offers skills of other MCP servers and of this machine's folders to the clients of one server.
 //!
-//! A gateway stands between a [`Host`](skillwire_host::Host), which connects to servers, lists
-//! their skills and verifies what they send, and an MCP server, which offers these skills to its
-//! own clients. It does so in three ways:
+//! A gateway stands between a [`Host`], which connects to servers, lists their skills and verifies
+//! what they send, and an MCP server, which offers these skills to its own clients. It does so in
+//! three ways:
 //!
-//! - [`FollowedServers`] passes skills on: each server is a
-//!   [`SkillSource`](skillwire_source::SkillSource). Its entries are passed on as the server wrote
-//!   them, under URIs that name the server ([`UriMapping`]). The gateway fetches a file only when a
-//!   client reads it. A file with a listed digest is sent only if it matches that digest. An
-//!   [`Admission`] decides which skills are passed on.
+//! - [`FollowedServers`] passes skills on: each server is a [`SkillSource`]. Its entries are passed on
+//!   as the server wrote them, under URIs that name the server ([`UriMapping`]). The gateway fetches a
+//!   file only when a client reads it. A file with a listed digest is sent only if it matches that
+//!   digest. An [`Admission`] decides which skills are passed on.
 //! - [`UpstreamOffer`] passes the tools, prompts and resources of a server on beside its skills, as far as
 //!   a [`ToolAdmission`] admits them.
 //! - A [`Bridge`] offers skills as tools, prompts and instructions to clients that do not know the

@@ -22,7 +22,7 @@ const SKILL_SCHEME: &str = "skill";
 
 /// A resource that was read by its URI, which loads no skill.
 ///
-/// Only [`ReadableResource::read`] makes one, so nothing of a skill gets here that the user has not
+/// Only `ReadableResource::read` makes one, so nothing of a skill gets here that the user has not
 /// approved as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceContent {
