@@ -1,14 +1,11 @@
 //! Skills inside other skills of an upstream: a denied one is not readable through the one around it.
 
 use serde_json::json;
-use skillwire_hub::{
-    AccessPolicy, CallerClass, PolicyDecision, SkillFacts, Subject, UpstreamMode, UpstreamSource,
-    Verdict,
-};
+use skillwire_hub::{UpstreamMode, UpstreamSource, Verdict};
 use skillwire_hub_store::OfferDecision;
 use skillwire_testkit::{HostileServer, skill_md};
 
-use crate::support::Hub;
+use crate::support::{Hub, SkillForAnaAlone};
 
 const MOUNTS: [(&str, &str); 2] = [("/mcp/u/docs", "skill://"), ("/mcp", "skill://docs/")];
 const OUTER: &str = "guides/outer/SKILL.md";
@@ -111,34 +108,10 @@ async fn what_an_upstream_lists_inside_a_pinned_skill_later_takes_nothing_away()
     hub.knows_neither().await;
 }
 
-/// Shows everyone every skill that a role lets them read, and the skill `inner` to one subject alone.
-#[derive(Debug)]
-struct InnerForAnaAlone;
-
-impl AccessPolicy for InnerForAnaAlone {
-    fn names(&self, subject: &Subject) -> bool {
-        subject.as_str() == "ana"
-    }
-
-    fn depends_on_age(&self) -> bool {
-        false
-    }
-
-    fn key(&self, facts: &SkillFacts) -> Box<str> {
-        facts.skill.to_string().into()
-    }
-
-    fn decide(&self, class: &CallerClass, facts: &SkillFacts) -> PolicyDecision {
-        let is_hidden = facts.skill.name.as_str() == "inner" && class.subject.is_none();
-        let allowed = class.reads_by_role(&facts.skill.namespace) && !is_hidden;
-        PolicyDecision { allowed, rules: Vec::new(), problems: Vec::new() }
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_skill_around_one_that_a_policy_hides_is_hidden_from_the_same_callers_gw_17_g_07() {
     for mode in [UpstreamMode::Passthrough, UpstreamMode::Observe, UpstreamMode::Pin] {
-        let (hub, server) = (Hub::with_policy(InnerForAnaAlone).await, server());
+        let (hub, server) = (Hub::with_policy(SkillForAnaAlone("inner")).await, server());
         let listening = server.http().await;
         hub.add("docs", UpstreamSource::mcp(listening.url()), mode).await;
         if mode.is_reviewed() {
@@ -164,7 +137,7 @@ async fn a_skill_around_one_that_a_policy_hides_is_hidden_from_the_same_callers_
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_skill_is_hidden_as_soon_as_a_hidden_one_is_listed_inside_it_gw_17() {
-    let (hub, server) = (Hub::with_policy(InnerForAnaAlone).await, with_outer());
+    let (hub, server) = (Hub::with_policy(SkillForAnaAlone("inner")).await, with_outer());
     let listening = server.http().await;
     let source = UpstreamSource::mcp(listening.url());
     hub.add("docs", source, UpstreamMode::Passthrough).await;

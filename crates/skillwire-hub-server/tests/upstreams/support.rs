@@ -12,9 +12,9 @@ use skillwire_gateway::FollowOptions;
 use skillwire_git::GitOptions;
 use skillwire_host::{Endpoint, WebOrigin};
 use skillwire_hub::{
-    AccessPolicy, AuditAction, AuditEntry, AuditFilter, Caller, NamespaceName, PageRequest,
-    ResourcePatterns, ReviewRules, Role, Scope, Subject, ToolPatterns, Upstream, UpstreamLimits,
-    UpstreamMode, UpstreamSource, Verdict,
+    AccessPolicy, AuditAction, AuditEntry, AuditFilter, Caller, CallerClass, NamespaceName,
+    PageRequest, PolicyDecision, ResourcePatterns, ReviewRules, Role, Scope, SkillFacts, Subject,
+    ToolPatterns, Upstream, UpstreamLimits, UpstreamMode, UpstreamSource, Verdict,
 };
 use skillwire_hub_server::{AccessHandle, Following, HubAccess, HubIdentity, ServingOptions};
 use skillwire_hub_store::{
@@ -376,5 +376,29 @@ impl Hub {
             let decision = OfferDecision::new(Verdict::Approve, "read it");
             self.store.decide_offer(&self.admin, offer.id, decision).await.unwrap();
         }
+    }
+}
+
+/// Shows everyone every skill that a role lets them read, and one skill to one subject alone.
+#[derive(Debug)]
+pub(crate) struct SkillForAnaAlone(pub(crate) &'static str);
+
+impl AccessPolicy for SkillForAnaAlone {
+    fn names(&self, subject: &Subject) -> bool {
+        subject.as_str() == "ana"
+    }
+
+    fn depends_on_age(&self) -> bool {
+        false
+    }
+
+    fn key(&self, facts: &SkillFacts) -> Box<str> {
+        facts.skill.to_string().into()
+    }
+
+    fn decide(&self, class: &CallerClass, facts: &SkillFacts) -> PolicyDecision {
+        let is_hidden = facts.skill.name.as_str() == self.0 && class.subject.is_none();
+        let allowed = class.reads_by_role(&facts.skill.namespace) && !is_hidden;
+        PolicyDecision { allowed, rules: Vec::new(), problems: Vec::new() }
     }
 }

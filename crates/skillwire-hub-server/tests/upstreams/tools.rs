@@ -9,10 +9,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use skillwire_hub::{
-    AccessPolicy, CallerClass, PolicyDecision, Role, SkillFacts, Subject, ToolPatterns,
-    UpstreamMode, UpstreamSource,
-};
+use skillwire_hub::{Role, ToolPatterns, UpstreamMode, UpstreamSource};
 use skillwire_hub_server::HubAccess;
 use skillwire_hub_store::UpstreamChange;
 use skillwire_testkit::{
@@ -20,7 +17,7 @@ use skillwire_testkit::{
     modern_meta, modern_request, skill_md,
 };
 
-use crate::support::{Hub, label};
+use crate::support::{Hub, SkillForAnaAlone, label};
 
 const OWN: &str = "/mcp/u/docs";
 const NOT_FOUND: i64 = -32602;
@@ -129,7 +126,7 @@ async fn allowed_tools_are_called_through_both_mounts_and_each_call_is_recorded(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_without_a_role_sees_and_calls_no_tool_gw_16() {
-    for hub in [Hub::start().await, Hub::with_policy(OpsForAnaAlone).await] {
+    for hub in [Hub::start().await, Hub::with_policy(SkillForAnaAlone("ops")).await] {
         a_caller_without_a_role_sees_and_calls_no_tool(&hub).await;
     }
 }
@@ -244,33 +241,9 @@ async fn no_tool_or_prompt_that_hands_out_skills_is_passed_on_in_any_mode_gw_16(
     assert_eq!(server.count("tools/call"), 0);
 }
 
-/// Shows everyone every skill that a role lets them read, and the skill `ops` to one subject alone.
-#[derive(Debug)]
-struct OpsForAnaAlone;
-
-impl AccessPolicy for OpsForAnaAlone {
-    fn names(&self, subject: &Subject) -> bool {
-        subject.as_str() == "ana"
-    }
-
-    fn depends_on_age(&self) -> bool {
-        false
-    }
-
-    fn key(&self, facts: &SkillFacts) -> Box<str> {
-        facts.skill.to_string().into()
-    }
-
-    fn decide(&self, class: &CallerClass, facts: &SkillFacts) -> PolicyDecision {
-        let is_hidden = facts.skill.name.as_str() == "ops" && class.subject.is_none();
-        let allowed = class.reads_by_role(&facts.skill.namespace) && !is_hidden;
-        PolicyDecision { allowed, rules: Vec::new(), problems: Vec::new() }
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tool_that_only_a_hidden_skill_names_is_as_unknown_as_that_skill_gw_16() {
-    let (hub, server) = (Hub::with_policy(OpsForAnaAlone).await, server());
+    let (hub, server) = (Hub::with_policy(SkillForAnaAlone("ops")).await, server());
     let naming = |skill: &str, tool: &str| {
         skill_md(skill).replacen("---\n", &format!("---\nallowed-tools: {tool}\n"), 1)
     };
