@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 use serde::Deserialize;
 use skillwire_core::RelPath;
-use skillwire_hub::{Caller, Subject};
+use skillwire_hub::{Caller, Quotas, Subject};
 use skillwire_hub_server::upload_of;
 use skillwire_hub_store::{
     BlobLocation, DatabaseLocation, HubStore, NewNamespace, S3Location, StoreOptions, Upload,
@@ -165,9 +165,12 @@ impl HubPlace {
         progress(&format!("a hub with {count} skills"));
         let store = HubStore::open(self.store()?).await.map_err(broken)?;
         let admin = Caller::administrator(Subject::parse("bench").map_err(broken)?);
+        // Publications come on top of what is there.
+        let mut quotas = Quotas::default();
+        quotas.skills *= 2;
         for name in namespaces {
             let name = name.as_ref().parse().map_err(broken)?;
-            let new = NewNamespace::new(name, admin.subject.clone());
+            let new = NewNamespace::new(name, admin.subject.clone()).with_quotas(quotas);
             store.create_namespace(&admin, new).await.map_err(broken)?;
         }
         let mut uploads = uploads.peekable();
