@@ -43,7 +43,7 @@ pub(crate) fn is_forbidden(before: &str) -> bool {
 /// 5737, 6761, 6762 and 1918), names without a domain, placeholders, and a fixed list of names that texts
 /// use for made-up hosts. `docs/scanning.md` has the list.
 ///
-/// Nothing that anybody can register may match: it would be a way to make a finding matter less.
+/// No name that an attacker can register may match: it would be a way to make a finding matter less.
 static PLACEHOLDER: LazyLock<Pattern> = LazyLock::new(|| {
     Pattern::fixed(concat!(
         r"(?i)^(?:[^@/]*@)?(?:",

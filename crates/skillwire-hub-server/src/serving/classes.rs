@@ -67,7 +67,7 @@ struct State {
 struct PlacedSkill {
     known: KnownSkill,
     kind: u32,
-    /// The URIs of what may be skills among its files. A manifest lists every file, so that whoever sees a
+    /// The URIs of what may be skills among its files. A manifest lists every file, so that a caller who sees a
     /// skill can read those inside it.
     inside: Box<[Arc<str>]>,
 }

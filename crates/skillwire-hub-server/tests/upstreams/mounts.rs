@@ -198,7 +198,7 @@ async fn metrics_tell_how_each_upstream_is_doing() {
     hub.measures(&state("answering", 0)).await;
 }
 
-/// Shows nobody anything; administrators are not asked about.
+/// Shows no caller anything; administrators are not asked about.
 #[derive(Debug)]
 struct NothingForAnyone;
 

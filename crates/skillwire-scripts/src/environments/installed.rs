@@ -9,7 +9,7 @@ use skillwire_sandbox::{
 
 use super::{NodeNeeds, PackageCache, PackageError, PythonNeeds, first_closed_folder};
 
-/// What a script is started with where nobody can be asked.
+/// What a script is started with where no user can be asked.
 pub(crate) struct InstalledPackages {
     pub(crate) interpreters: InterpreterFinder,
     /// Where packages appear in the skill, and the folder that they are installed in.
