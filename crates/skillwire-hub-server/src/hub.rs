@@ -6,6 +6,7 @@ use axum::Router;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
+use skillwire_hub_replica::{Following, Replica, ServingOptions, StartError};
 use skillwire_hub_store::HubStore;
 use tower_service::Service as _;
 
@@ -14,7 +15,6 @@ use crate::{
     auth::{Authenticator, LocalOperator},
     readers::HubReaders,
     service::HubService,
-    serving::{ReadLog, Replica, ServingOptions, StartError},
     upload::Uploads,
 };
 
@@ -89,58 +89,14 @@ pub async fn start(
     options: ServingOptions,
 ) -> Result<(HubService, Following), StartError> {
     let replica = Replica::start(store.clone(), options.clone()).await?;
-    let latest = replica.latest();
     let url = options.url.as_ref().map(|url| format!("{url}{}", api::ROOT));
     let signing = (options.signer.clone(), identity.name.clone());
     let access = options.access.clone();
     let readers = HubReaders::new(store.clone(), Arc::clone(&replica), access, url, signing);
     let api = api::router(state(store, identity, Some(Arc::clone(&replica)), &options));
     let resource = options.protected(api::ROOT);
-    let http = latest.mount().http().clone();
-    let service = HubService::new(Arc::clone(&replica), http, api, resource, readers);
-    let skills = latest.mount().skills().count();
-    let reads = Arc::clone(replica.reads());
-    let written = Arc::clone(&reads);
-    let task = tokio::spawn(async move {
-        tokio::join!(replica.follow(), written.write_for_ever());
-    });
-    Ok((service, Following { task, reads, skills }))
-}
-
-/// The task that follows the database; dropping this ends it.
-pub struct Following {
-    task: tokio::task::JoinHandle<()>,
-    reads: Arc<ReadLog>,
-    skills: usize,
-}
-
-impl std::fmt::Debug for Following {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Following").field("skills", &self.skills).finish_non_exhaustive()
-    }
-}
-
-impl Following {
-    /// How many skills the channel `latest` had at the start.
-    pub fn skills(&self) -> usize {
-        self.skills
-    }
-
-    /// Ends the task, and writes the reads that were not written yet.
-    pub async fn stop(self) {
-        let quiet = self.reads.between_writes().await;
-        self.task.abort();
-        drop(quiet);
-        if let Err(error) = self.reads.flush().await {
-            tracing::warn!(%error, "the last reads could not be written to the audit log");
-        }
-    }
-}
-
-impl Drop for Following {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
+    let service = HubService::new(Arc::clone(&replica), api, resource, readers);
+    Ok((service, replica.follow()))
 }
 
 fn state(
@@ -155,9 +111,7 @@ fn state(
     let authenticator =
         Authenticator::new(store.clone(), audience, private_issuers, access, resource);
     let signer = options.signer.clone();
-    let upstreams = replica.as_ref().map(|replica| {
-        Arc::clone(replica.upstreams()) as Arc<dyn crate::upstream_status::UpstreamStatuses>
-    });
+    let upstreams = replica.as_ref().map(|replica| replica.upstream_statuses());
     let uploads = Uploads::default();
     Arc::new(ApiState { store, replica, authenticator, uploads, name, signer, upstreams })
 }

@@ -1,8 +1,8 @@
-//! Serves a hub: skills over MCP, the API for publishing and deciding, and the well-known address.
+//! One address for a hub: skills over MCP, the API for publishing and deciding, and the well-known address.
 //!
-//! This crate joins the hub's store with the engine that serves every catalogue. It never decides who may
-//! do what, nor how anything is kept: the first is the domain's (`skillwire-hub`), the second the store's
-//! (`skillwire-hub-store`).
+//! This crate joins a replica, which serves skills (`skillwire-hub-replica`), with the API. It never decides
+//! who may do what, nor how anything is kept: the first is the domain's (`skillwire-hub`), the second the
+//! store's (`skillwire-hub-store`).
 //!
 //! [`start`] loads a hub and returns what its listener answers with. [`LocalApi`] answers the same API
 //! without a network, for programs that have access to the hub's files.
@@ -26,7 +26,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod access;
 pub mod api;
 mod api_access;
 mod auth;
@@ -34,17 +33,18 @@ mod diff;
 mod hub;
 mod readers;
 mod service;
-mod serving;
-mod signing;
 mod trial;
 mod upload;
-mod upstream_status;
 
 pub use skillwire_attest::{ContentDecision, SigningKey};
 pub use skillwire_core::RelPath;
 pub use skillwire_hub::{
     Caller, ConfiguredAccess, NamespaceName, PolicyDecision, Refusal, SharedPolicy, SkillFacts,
     SkillId, Subject, Timestamp, TokenHash, VersionFile, VersionRecord,
+};
+pub use skillwire_hub_replica::{
+    AccessHandle, DecisionSigner, Following, HubAccess, InvalidRecordedReads, MakeOffers,
+    RecordedReads, ServingOptions, StartError, UpstreamHealth, UpstreamStatus, UpstreamStatuses,
 };
 pub use skillwire_hub_store::{
     BlobLocation, DatabaseLocation, HubStore, StoreError, StoreOptions, Upload,
@@ -58,14 +58,10 @@ pub use skillwire_server::{
 };
 
 pub use self::{
-    access::{AccessHandle, HubAccess},
     diff::{ChangedFile, changed_files},
-    hub::{Following, HubIdentity, LocalApi, start},
+    hub::{HubIdentity, LocalApi, start},
     readers::{HubReaders, SignedDecision, SignedReader},
     service::HubService,
-    serving::{InvalidRecordedReads, MakeOffers, RecordedReads, ServingOptions, StartError},
-    signing::DecisionSigner,
     trial::{Explained, PolicyChange, PolicyComparison, compare, explain, named_caller},
     upload::upload_of,
-    upstream_status::{UpstreamHealth, UpstreamStatus, UpstreamStatuses},
 };

@@ -13,17 +13,14 @@ use skillwire_hub::{
     Action, Caller, ChannelName, NamespaceName, PageRequest, Refusal, SkillId, TokenHash,
     TokenSecret, VersionRecord, VersionRef,
 };
+use skillwire_hub_replica::{
+    AccessHandle, CallerSight, DecisionSigner, Replica, ServedAt, UpstreamStatus, facts_at, sign,
+    uri_of,
+};
 use skillwire_hub_store::{HubStore, ServedVersion, StoreError};
 use skillwire_jwt::TokenCaller;
 use skillwire_server::{Catalog, ViewId};
 use tokio::sync::watch;
-
-use crate::{
-    access::AccessHandle,
-    serving::{CallerSight, Replica, ServedAt, known_skill, sign, uri_of},
-    signing::DecisionSigner,
-    upstream_status::{UpstreamStatus, UpstreamStatuses as _},
-};
 
 /// How long a reader stays signed in whom an issuer vouched for. A user whom the issuer no longer knows
 /// is a reader for so long at most.
@@ -145,8 +142,7 @@ impl HubReaders {
     /// Returns the catalogue of the channel `latest`, and the view of it that a caller has.
     pub async fn catalogue(&self, caller: &Caller) -> Result<(Arc<Catalog>, ViewId), StoreError> {
         let sight = self.sight(caller).await?;
-        let latest = self.replica.latest();
-        let catalog = Arc::clone(latest.mount().skills().engine().catalog());
+        let catalog = self.replica.catalogue();
         if sight == CallerSight::Everything {
             return Ok((catalog, ViewId::EVERYTHING));
         }
@@ -154,7 +150,7 @@ impl HubReaders {
         let known = views.iter().position(|(of, view)| *of == sight && catalog.has_view(*view));
         let view = match known {
             Some(at) => views.remove(at).1,
-            None => catalog.restrict(latest.mount().visible(&sight)),
+            None => catalog.restrict(self.replica.visible(&sight)),
         };
         // The view that was unused longest is given up.
         views.push((sight, view));
@@ -228,7 +224,7 @@ impl HubReaders {
             CallerSight::Everything => true,
             CallerSight::Nothing => false,
             CallerSight::Class(class) => {
-                let facts = known_skill(&served(record)).at(self.store.now());
+                let facts = facts_at(&served(record), self.store.now());
                 (caller.may(Action::Read, home) || record.state.is_readable())
                     && class.covers(&home.name)
                     && access.policy.decide(&class, &facts).allowed
@@ -238,7 +234,7 @@ impl HubReaders {
 
     /// Returns what this replica knows about an upstream, if it follows it.
     pub fn upstream_status(&self, label: &NamespaceName) -> Option<UpstreamStatus> {
-        self.replica.upstreams().status(label)
+        self.replica.upstream_statuses().status(label)
     }
 
     /// Tells whether the hub has a key that signs its decisions.
@@ -269,8 +265,7 @@ impl HubReaders {
     /// Records that a reader read a file of a version.
     pub fn note_read(&self, caller: &Caller, record: &VersionRecord, path: &RelPath) {
         let version = VersionRef::new(record.skill.clone(), record.version.clone());
-        let reads = self.replica.reads();
-        reads.version_read(caller.subject.as_str(), &version, record.content, path);
+        self.replica.note_read(caller, &version, record.content, path);
     }
 }
 

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
+use skillwire_hub_replica::{Replica, StartError};
 use skillwire_server::http::{
     ConnectionPeer, ENDPOINT, HttpHandler, HttpService, ProtectedResource, RateRefusal,
     ResponseBody,
@@ -17,7 +18,6 @@ use crate::{
     api::{self, ProblemKind},
     api_access::{ApiRequest, too_often},
     readers::HubReaders,
-    serving::{Replica, StartError},
 };
 
 /// The path of the documents that say where clients get tokens; the path of a mount follows.
@@ -46,11 +46,11 @@ pub struct HubService {
 impl HubService {
     pub(crate) fn new(
         replica: Arc<Replica>,
-        latest: HttpService,
         api: Router,
         api_resource: ProtectedResource,
         readers: HubReaders,
     ) -> Self {
+        let latest = replica.latest_service();
         Self { replica, latest, api, api_resource, readers, peer: None }
     }
 
@@ -84,10 +84,10 @@ impl HubService {
     /// The service of a channel or an upstream, by the path of its address.
     fn mount(&self, path: &str) -> Option<HttpService> {
         if let Some(name) = path.strip_prefix(CHANNELS) {
-            return Some(self.replica.channel(name)?.mount().http().clone());
+            return self.replica.channel_service(name);
         }
         let label = path.strip_prefix(UPSTREAMS)?;
-        self.replica.upstreams().http(label)
+        self.replica.upstream_service(label)
     }
 
     async fn mcp(&self, request: Request<Incoming>) -> Response<ResponseBody> {
@@ -198,12 +198,7 @@ impl HttpHandler for HubService {
     }
 
     fn stop(&self) {
-        for channel in self.replica.channels().values() {
-            channel.mount().http().stop();
-        }
-        for upstream in self.replica.upstreams().all() {
-            upstream.mount().http().stop();
-        }
+        self.replica.stop();
     }
 
     fn metrics(&self) -> &skillwire_server::Metrics {

@@ -6,13 +6,9 @@ use serde::Serialize;
 use skillwire_hub::{
     Action, Caller, ChannelName, PageRequest, PolicyDecision, Scope, SkillFacts, SkillId, Subject,
 };
+use skillwire_hub_replica::{CallerSight, HubAccess, facts_at};
 use skillwire_hub_store::{HubStore, StoreError};
 use skillwire_hub_upstreams::upstream_facts;
-
-use crate::{
-    access::HubAccess,
-    serving::{CallerSight, known_skill},
-};
 
 /// What a caller would see of a skill.
 #[derive(Debug, Clone, Serialize)]
@@ -73,7 +69,7 @@ pub async fn explain(
     skill: &SkillId,
 ) -> Result<Option<Explained>, StoreError> {
     let known = match store.served(&ChannelName::latest(), skill).await? {
-        Some(served) => Some(known_skill(&served).at(store.now())),
+        Some(served) => Some(facts_at(&served, store.now())),
         None => upstream_skills(store).await?.into_iter().find(|facts| facts.skill == *skill),
     };
     let Some(facts) = known else { return Ok(None) };
@@ -164,7 +160,7 @@ pub async fn compare(
     let mut request = PageRequest::first(PageRequest::MAX_LIMIT);
     loop {
         let page = store.served_page(&ChannelName::latest(), &request).await?;
-        let facts = page.items.iter().map(|served| known_skill(served).at(store.now()));
+        let facts = page.items.iter().map(|served| facts_at(served, store.now()));
         facts.for_each(|facts| compare_one(&facts));
         match page.next {
             Some(next) => request = request.after(Some(next)),

@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use skillwire_archive::{ArchiveFormat, ArchiveLimits, unpack};
 use skillwire_core::{Digest, Frontmatter, RelPath, SkillName, limits};
 use skillwire_hub::SkillId;
+use skillwire_hub_replica::StoredEntry;
 use skillwire_hub_store::{Upload, UploadedFile};
 use skillwire_source::inspect_files;
 use tokio::{
@@ -17,10 +18,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use crate::{
-    api::{Problem, ProblemKind},
-    serving::StoredEntry,
-};
+use crate::api::{Problem, ProblemKind};
 
 /// The most bytes of an upload: a skill that cannot be compressed, and the headers of its archive.
 pub(crate) const MAX_UPLOAD_BYTES: u64 = limits::MAX_BYTES + 2 * 1024 * 1024;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::{extract::State, response::Response};
 use skillwire_hub::Cursor;
+use skillwire_hub_replica::sign;
 
 use super::{
     ApiState, DecisionInfo, KeyInfo, Page, Problem,
@@ -11,7 +12,6 @@ use super::{
     malformed,
     states::parse_content,
 };
-use crate::serving::sign;
 
 /// Lists the signed decisions about a content, in every skill that the caller may read.
 #[utoipa::path(get, operation_id = "listDecisions",

@@ -30,6 +30,7 @@ use axum::{
 use http::{StatusCode, header};
 use semver::Version;
 use skillwire_hub::{Action, Caller, NamespaceName, SkillId, VersionRecord, VersionRef};
+use skillwire_hub_replica::{DecisionSigner, Replica, UpstreamStatuses};
 use skillwire_hub_store::HubStore;
 
 pub use skillwire_hub_api::*;
@@ -39,10 +40,7 @@ pub use self::{
     openapi::openapi_document,
     problem::{Compared, Problem},
 };
-use crate::{
-    auth::Authenticator, serving::Replica, signing::DecisionSigner, upload::Uploads,
-    upstream_status::UpstreamStatuses,
-};
+use crate::{auth::Authenticator, upload::Uploads};
 
 /// The path that all addresses of the API begin with.
 pub(crate) const ROOT: &str = "/api/v1";

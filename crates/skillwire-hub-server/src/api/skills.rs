@@ -177,8 +177,7 @@ pub(crate) async fn file(
     let bytes = state.store.read_blob(&file.digest, file.size).await?;
     if let Some(replica) = &state.replica {
         let version = VersionRef::new(id, version);
-        let reads = replica.reads();
-        reads.version_read(sender.caller.subject.as_str(), &version, record.content, &file.path);
+        replica.note_read(&sender.caller, &version, record.content, &file.path);
     }
     Ok(file_response(file, bytes))
 }

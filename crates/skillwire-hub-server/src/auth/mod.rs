@@ -8,17 +8,14 @@ use serde_json::{Map, Value};
 use skillwire_hub::{Caller, Provenance, Role, Scope, TokenSecret};
 use skillwire_hub_store::HubStore;
 
+use skillwire_hub_replica::{AccessHandle, IssuerRefusal};
 use skillwire_jwt::{
     Algorithm, Expected, InvalidJwt, IssuerKeys, IssuerPlace, KeysUnavailable, UnverifiedJwt,
     may_be_asked,
 };
 use skillwire_server::http::{ProtectedResource, TokenRefusal};
 
-use crate::{
-    access::{AccessHandle, IssuerRefusal},
-    api::{Problem, ProblemKind},
-    serving::token_refusal,
-};
+use crate::api::{Problem, ProblemKind};
 
 /// The most issuers whose keys are kept.
 const MAX_ISSUERS: usize = 100;
@@ -141,7 +138,7 @@ impl Authenticator {
             Err(IssuerRefusal::OtherIssuer) => return Ok(None),
             Err(refused) => refused,
         };
-        Err(match token_refusal(refused) {
+        Err(match TokenRefusal::from(refused) {
             TokenRefusal::Scope(detail) => ProblemKind::Forbidden.because(detail),
             TokenRefusal::Unavailable(detail) => ProblemKind::Unavailable.because(detail),
             TokenRefusal::Invalid(detail) => ProblemKind::Unauthorized.because(detail),

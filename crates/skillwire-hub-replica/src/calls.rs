@@ -5,7 +5,7 @@ use skillwire_gateway::{CallAudit, CallOutcome, CallRecord as EndedCall};
 use skillwire_hub_store::{CallRecord, HubStore, StoreError};
 use skillwire_server::metrics::{LabelledCounter, Metrics};
 
-use super::reads::subject_of;
+use crate::reads::subject_of;
 
 /// The most calls that wait. Further ones are counted, and the log says how many are missing.
 const MOST_WAITING: usize = 20_000;
@@ -53,7 +53,7 @@ impl CallLog {
     }
 
     /// Writes what waits now. What could not be written goes on to wait. Only one task at a time may do so.
-    pub(super) async fn flush(&self) -> Result<(), StoreError> {
+    pub(crate) async fn flush(&self) -> Result<(), StoreError> {
         let WaitingCalls { calls: mut rest, mut lost } = std::mem::take(&mut *self.waiting.lock());
         while !rest.is_empty() || lost > 0 {
             let later = rest.split_off(rest.len().min(ENTRIES_AT_ONCE));

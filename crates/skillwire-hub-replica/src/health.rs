@@ -6,14 +6,14 @@ use skillwire_server::metrics::{LabelledGauge, Metrics};
 use crate::upstream_status::{UpstreamHealth, UpstreamStatus};
 
 /// Gauges of every upstream.
-pub(super) struct UpstreamGauges {
+pub(crate) struct UpstreamGauges {
     states: LabelledGauge,
     skills: LabelledGauge,
     unfetched: LabelledGauge,
 }
 
 impl UpstreamGauges {
-    pub(super) fn new(metrics: &Metrics) -> Self {
+    pub(crate) fn new(metrics: &Metrics) -> Self {
         let states = metrics.labelled_gauge(
             "upstream_state",
             "Whether an upstream is in a state; `paused` is an open circuit breaker",
@@ -32,12 +32,12 @@ impl UpstreamGauges {
         Self { states, skills, unfetched }
     }
 
-    pub(super) fn set(&self, label: &NamespaceName, status: &UpstreamStatus) {
+    pub(crate) fn set(&self, label: &NamespaceName, status: &UpstreamStatus) {
         self.write(label, Some(status.health), status.skills, status.unfetched);
     }
 
     /// Notes that an upstream was removed: it is in no state any more.
-    pub(super) fn forget(&self, label: &NamespaceName) {
+    pub(crate) fn forget(&self, label: &NamespaceName) {
         self.write(label, None, 0, 0);
     }
 

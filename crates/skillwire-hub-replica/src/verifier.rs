@@ -10,11 +10,11 @@ use skillwire_server::{
     http::{TokenRefusal, VerifiedCaller, VerifyToken, Verifying},
 };
 
-use super::{
+use crate::access::{AccessHandle, IssuerRefusal};
+use crate::{
     classes::ChannelClasses,
     views::{CallerSight, CallerViews},
 };
-use crate::access::{AccessHandle, IssuerRefusal};
 
 /// Admits callers with tokens of the configured issuers, each with what its class sees.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl ChannelVerifier {
 impl VerifyToken for ChannelVerifier {
     fn verify<'a>(&'a self, token: &'a str, resource: &'a str) -> Verifying<'a> {
         Box::pin(async move {
-            let (caller, expires) = self.access.admit(token, resource).await.map_err(refusal)?;
+            let (caller, expires) = self.access.admit(token, resource).await?;
             let sight = CallerSight::of(&caller, &self.namespaces.load(), &self.access.now());
             let visible = visible(&self.classes, &sight).ok_or_else(|| {
                 let text = "The hub has too many classes of callers; its operator can allow more.";
@@ -68,30 +68,32 @@ pub(crate) fn visible(classes: &ChannelClasses, sight: &CallerSight) -> Option<V
 }
 
 /// Says why a token is refused, in a sentence for the client.
-pub(crate) fn refusal(error: IssuerRefusal) -> TokenRefusal {
-    let sentence = |text: String| {
-        let mut text = text;
-        if let Some(first) = text.get_mut(..1) {
-            first.make_ascii_uppercase();
+impl From<IssuerRefusal> for TokenRefusal {
+    fn from(error: IssuerRefusal) -> Self {
+        let sentence = |text: String| {
+            let mut text = text;
+            if let Some(first) = text.get_mut(..1) {
+                first.make_ascii_uppercase();
+            }
+            format!("{text}.")
+        };
+        match error {
+            IssuerRefusal::OtherIssuer => {
+                Self::Invalid("The token is unknown, or its issuer is not trusted here.".to_owned())
+            }
+            IssuerRefusal::Blocked => {
+                Self::Invalid("The caller of the token is not admitted.".to_owned())
+            }
+            IssuerRefusal::NotAdmitted(error @ NotAdmitted::Scope(_)) => {
+                Self::Scope(sentence(error.to_string()))
+            }
+            IssuerRefusal::NotAdmitted(NotAdmitted::Unavailable(error)) => {
+                tracing::warn!(%error, "the keys of an issuer cannot be had");
+                Self::Unavailable(
+                    "The keys of the token's issuer cannot be fetched now.".to_owned(),
+                )
+            }
+            IssuerRefusal::NotAdmitted(error) => Self::Invalid(sentence(error.to_string())),
         }
-        format!("{text}.")
-    };
-    match error {
-        IssuerRefusal::OtherIssuer => TokenRefusal::Invalid(
-            "The token is unknown, or its issuer is not trusted here.".to_owned(),
-        ),
-        IssuerRefusal::Blocked => {
-            TokenRefusal::Invalid("The caller of the token is not admitted.".to_owned())
-        }
-        IssuerRefusal::NotAdmitted(error @ NotAdmitted::Scope(_)) => {
-            TokenRefusal::Scope(sentence(error.to_string()))
-        }
-        IssuerRefusal::NotAdmitted(NotAdmitted::Unavailable(error)) => {
-            tracing::warn!(%error, "the keys of an issuer cannot be had");
-            TokenRefusal::Unavailable(
-                "The keys of the token's issuer cannot be fetched now.".to_owned(),
-            )
-        }
-        IssuerRefusal::NotAdmitted(error) => TokenRefusal::Invalid(sentence(error.to_string())),
     }
 }

@@ -9,7 +9,7 @@ use crate::access::{AccessHandle, HubAccess};
 
 /// What a caller sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum CallerSight {
+pub enum CallerSight {
     /// Everything: it operates the hub.
     Everything,
     /// What its class sees.
@@ -20,7 +20,7 @@ pub(crate) enum CallerSight {
 
 impl CallerSight {
     /// Finds out what a caller sees; the configuration was applied to it before.
-    pub(crate) fn of(caller: &Caller, namespaces: &[Namespace], access: &HubAccess) -> Self {
+    pub fn of(caller: &Caller, namespaces: &[Namespace], access: &HubAccess) -> Self {
         if caller.require_administrator(Action::Operate).is_ok() {
             return Self::Everything;
         }

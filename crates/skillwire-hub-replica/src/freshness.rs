@@ -13,7 +13,7 @@ const OVERDUE: Duration = Duration::from_secs(3);
 /// A replica that lost the database may hold versions and tokens that were revoked meanwhile. It serves
 /// them until the limit has passed, and nothing after that.
 #[derive(Debug)]
-pub(crate) struct Freshness {
+pub struct Freshness {
     start: Instant,
     limit: Duration,
     /// How long the database may be silent.
@@ -43,23 +43,23 @@ impl Freshness {
     }
 
     /// Notes that the database did not answer; returns whether it did before.
-    pub(crate) fn lost(&self) -> bool {
+    pub fn lost(&self) -> bool {
         self.reachable.swap(false, Ordering::Relaxed)
     }
 
     /// Whether the database answered when it was last asked, and not too long ago: one behind a broken
     /// network neither answers nor refuses.
-    pub(crate) fn is_reachable(&self) -> bool {
+    pub fn is_reachable(&self) -> bool {
         self.reachable.load(Ordering::Relaxed) && self.age() <= self.silence
     }
 
     /// Whether clients may still be served.
-    pub(crate) fn may_serve(&self) -> bool {
+    pub fn may_serve(&self) -> bool {
         self.is_reachable() || self.age() <= self.limit
     }
 
     /// The time since the database last answered.
-    pub(crate) fn age(&self) -> Duration {
+    pub fn age(&self) -> Duration {
         let last = Duration::from_millis(self.last.load(Ordering::Relaxed));
         self.start.elapsed().saturating_sub(last)
     }

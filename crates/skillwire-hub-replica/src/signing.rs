@@ -73,12 +73,12 @@ impl DecisionSigner {
     }
 
     /// Whether there is a key.
-    pub(crate) fn signs(&self) -> bool {
+    pub fn signs(&self) -> bool {
         !self.0.load().keys.is_empty()
     }
 
     /// The public keys, for hosts that are to trust them.
-    pub(crate) fn public_keys(&self) -> Vec<PublicKey> {
+    pub fn public_keys(&self) -> Vec<PublicKey> {
         self.0.load().keys.iter().map(|key| key.public().clone()).collect()
     }
 

@@ -60,7 +60,7 @@ impl HubAccess {
     }
 
     /// Returns the caller that a token of an issuer names; `None` if it is blocked, or is no subject.
-    pub(crate) fn caller(&self, token: &TokenCaller) -> Option<Caller> {
+    pub fn caller(&self, token: &TokenCaller) -> Option<Caller> {
         let subject = Subject::parse(&token.subject).ok()?;
         // Trust boundary: a subject must stand neither for a group nor for everyone.
         if subject.is_group() || subject == Subject::everyone() || self.blocked.contains(&subject) {
@@ -76,7 +76,7 @@ impl HubAccess {
 
     /// Returns a caller of an issuer with what the configuration gives it: groups, roles, and whether it
     /// administers the hub.
-    pub(crate) fn admit(&self, caller: Caller) -> Caller {
+    pub fn admit(&self, caller: Caller) -> Caller {
         let mut caller = self.apply(caller);
         let is_named = |name: &Subject| self.administrators.contains(name);
         if is_named(&caller.subject) || caller.groups.iter().any(is_named) {
@@ -89,7 +89,7 @@ impl HubAccess {
 
 /// Why a token of an issuer is refused.
 #[derive(Debug)]
-pub(crate) enum IssuerRefusal {
+pub enum IssuerRefusal {
     /// No configured issuer issued it.
     OtherIssuer,
     /// The token, or the issuer, is not usable.
@@ -134,11 +134,7 @@ impl AccessHandle {
     }
 
     /// Checks a token of a configured issuer, and returns what it says about its caller.
-    pub(crate) async fn verify(
-        &self,
-        token: &str,
-        resource: &str,
-    ) -> Result<TokenCaller, IssuerRefusal> {
+    pub async fn verify(&self, token: &str, resource: &str) -> Result<TokenCaller, IssuerRefusal> {
         let access = self.now();
         let read =
             UnverifiedJwt::read(token).map_err(|error| IssuerRefusal::NotAdmitted(error.into()))?;
@@ -150,7 +146,7 @@ impl AccessHandle {
     }
 
     /// Admits the caller of a token of a configured issuer.
-    pub(crate) async fn admit(
+    pub async fn admit(
         &self,
         token: &str,
         resource: &str,

@@ -11,7 +11,7 @@ use skillwire_hub::{NamespaceName, SkillId, VersionRef, parse_version};
 use skillwire_source::{BoxFuture, HeldSkills, LookupOutcome, SkillLookup, path_of};
 use tokio::sync::RwLock;
 
-use super::{
+use crate::{
     freshness::Freshness,
     skill::{PINNED, ServedAt, SkillMaker},
 };

@@ -7,17 +7,26 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use skillwire_core::SkillUri;
-use skillwire_hub::{ChannelName, HubChange, NamespaceName, OutboxEvent, SkillId, Timestamp};
+use skillwire_core::{ContentId, RelPath, SkillUri};
+use skillwire_hub::{
+    Caller, ChannelName, HubChange, NamespaceName, OutboxEvent, SkillId, Timestamp, VersionRef,
+};
 use skillwire_hub_store::{HubStore, StoreError};
-use skillwire_server::BuildError;
+use skillwire_server::{BuildError, Catalog, VisibleSkills, http::HttpService};
 use tokio::sync::{Mutex, RwLock, watch};
 
 use crate::access::AccessHandle;
 
-use super::{
-    calls::CallLog, channel::ServedChannel, freshness::Freshness, mount::Mount,
-    options::ServingOptions, reads::ReadLog, upstreams::ServedUpstreams, views::CallerViews,
+use crate::{
+    calls::CallLog,
+    channel::ServedChannel,
+    freshness::Freshness,
+    mount::Mount,
+    options::ServingOptions,
+    reads::ReadLog,
+    upstream_status::UpstreamStatuses,
+    upstreams::ServedUpstreams,
+    views::{CallerSight, CallerViews},
 };
 
 /// How often skills grow older, where a policy asks for their age.
@@ -44,7 +53,7 @@ type Channels = BTreeMap<ChannelName, Arc<ServedChannel>>;
 ///
 /// It holds what every channel serves in memory and follows the numbered changes of the database. A
 /// change says only what to load again, so that applying one twice does no harm.
-pub(crate) struct Replica {
+pub struct Replica {
     store: HubStore,
     options: ServingOptions,
     channels: ArcSwap<Channels>,
@@ -124,10 +133,7 @@ impl Work {
 impl Replica {
     /// Loads everything that is served.
     #[tracing::instrument(skip_all)]
-    pub(crate) async fn start(
-        store: HubStore,
-        options: ServingOptions,
-    ) -> Result<Arc<Self>, StartError> {
+    pub async fn start(store: HubStore, options: ServingOptions) -> Result<Arc<Self>, StartError> {
         let asked = Instant::now();
         // The position is read first. Changes that are made while everything is loaded are applied
         // again, which does no harm.
@@ -182,17 +188,55 @@ impl Replica {
         self.channels.load_full()
     }
 
-    pub(crate) fn freshness(&self) -> &Freshness {
+    /// How many skills the channel has that clients get if they name none.
+    pub fn skill_count(&self) -> usize {
+        self.latest().mount().skills().count()
+    }
+
+    /// The service of the channel that clients get if they name none.
+    pub fn latest_service(&self) -> HttpService {
+        self.latest().mount().http().clone()
+    }
+
+    /// The service of a channel.
+    pub fn channel_service(&self, name: &str) -> Option<HttpService> {
+        Some(self.channel(name)?.mount().http().clone())
+    }
+
+    /// The service of an upstream's own address.
+    pub fn upstream_service(&self, label: &str) -> Option<HttpService> {
+        self.upstreams.http(label)
+    }
+
+    /// Ends what waits in the services of all channels and upstreams.
+    pub fn stop(&self) {
+        self.channels().values().for_each(|channel| channel.mount().http().stop());
+        self.upstreams.all().iter().for_each(|upstream| upstream.mount().http().stop());
+    }
+
+    /// The catalogue of the channel that clients get if they name none.
+    pub fn catalogue(&self) -> Arc<Catalog> {
+        Arc::clone(self.latest().mount().skills().engine().catalog())
+    }
+
+    /// The skills of that catalogue that callers with some sight see.
+    pub fn visible(&self, sight: &CallerSight) -> VisibleSkills {
+        self.latest().mount().visible(sight)
+    }
+
+    /// How the upstreams are doing that this replica follows.
+    pub fn upstream_statuses(&self) -> Arc<dyn UpstreamStatuses> {
+        Arc::clone(&self.upstreams) as Arc<dyn UpstreamStatuses>
+    }
+
+    /// Whether this replica still knows what its database holds.
+    pub fn freshness(&self) -> &Freshness {
         &self.freshness
     }
 
     /// Follows the number of the last change that was applied.
-    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+    pub fn changes(&self) -> watch::Receiver<u64> {
         self.applied.subscribe()
-    }
-
-    pub(crate) fn upstreams(&self) -> &Arc<ServedUpstreams> {
-        &self.upstreams
     }
 
     #[cfg(test)]
@@ -200,12 +244,28 @@ impl Replica {
         &self.applying
     }
 
-    pub(crate) fn reads(&self) -> &Arc<ReadLog> {
-        &self.reads
+    /// Records that a caller read a file of a version, outside the mounts.
+    pub fn note_read(
+        &self,
+        caller: &Caller,
+        version: &VersionRef,
+        content: ContentId,
+        path: &RelPath,
+    ) {
+        self.reads.version_read(caller.subject.as_str(), version, content, path);
+    }
+
+    /// Follows the database, and writes reads to its log, for as long as the returned task runs.
+    pub fn follow(self: Arc<Self>) -> Following {
+        let (reads, skills) = (Arc::clone(&self.reads), self.skill_count());
+        let task = tokio::spawn(async move {
+            tokio::join!(self.keep_up(), self.reads.write_for_ever());
+        });
+        Following { task, reads, skills }
     }
 
     /// Follows the database for ever: when it tells of a change, and at least every `poll`.
-    pub(crate) async fn follow(&self) {
+    async fn keep_up(&self) {
         let mut hints = self.store.hints().await;
         loop {
             hints.wait(self.options.poll).await;
@@ -225,7 +285,7 @@ impl Replica {
     ///
     /// The request that made a change calls this before it is acknowledged, so that its caller finds
     /// it served here.
-    pub(crate) async fn catch_up(&self) -> Result<(), StartError> {
+    pub async fn catch_up(&self) -> Result<(), StartError> {
         let mut followed = self.followed.lock().await;
         loop {
             let asked = Instant::now();
@@ -335,7 +395,7 @@ impl Replica {
 
     /// Looks at the configuration again: issuers, groups, roles, blocked subjects and the policy. What it
     /// allows is shown before this returns.
-    pub(crate) async fn reload_access(&self) -> Result<(), StartError> {
+    pub async fn reload_access(&self) -> Result<(), StartError> {
         let mut followed = self.followed.lock().await;
         let views = self.views().await?;
         followed.next_end = views.next_end;
@@ -352,7 +412,7 @@ impl Replica {
     }
 
     /// Loads everything again, because the hub signs with other keys.
-    pub(crate) async fn reload_keys(&self) -> Result<(), StartError> {
+    pub async fn reload_keys(&self) -> Result<(), StartError> {
         self.followed.lock().await.incomplete = true;
         self.catch_up().await
     }
@@ -381,6 +441,42 @@ impl Replica {
         channels.insert(name.clone(), Arc::new(channel));
         self.channels.store(Arc::new(channels));
         Ok(())
+    }
+}
+
+/// The task that follows the database; dropping this ends it.
+pub struct Following {
+    task: tokio::task::JoinHandle<()>,
+    reads: Arc<ReadLog>,
+    skills: usize,
+}
+
+impl std::fmt::Debug for Following {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Following").field("skills", &self.skills).finish_non_exhaustive()
+    }
+}
+
+impl Following {
+    /// How many skills the channel `latest` had at the start.
+    pub fn skills(&self) -> usize {
+        self.skills
+    }
+
+    /// Ends the task, and writes the reads that were not written yet.
+    pub async fn stop(self) {
+        let quiet = self.reads.between_writes().await;
+        self.task.abort();
+        drop(quiet);
+        if let Err(error) = self.reads.flush().await {
+            tracing::warn!(%error, "the last reads could not be written to the audit log");
+        }
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.task.abort();
     }
 }
 

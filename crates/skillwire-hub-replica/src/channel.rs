@@ -10,7 +10,7 @@ use skillwire_server::{BuildError, Skills};
 use skillwire_source::{HeldSkills, Skill, SkillLookup, SkillLookups};
 use tokio::sync::RwLock;
 
-use super::{
+use crate::{
     freshness::Freshness,
     mount::{self, Mount, MountOffers, MountPresence},
     options::ServingOptions,
@@ -148,8 +148,8 @@ mod tests {
     use skillwire_hub_store::{BlobLocation, DatabaseLocation, StoreOptions};
     use skillwire_source::LookupOutcome;
 
-    use super::super::Replica;
     use super::*;
+    use crate::replica::Replica;
 
     #[tokio::test]
     async fn versions_by_number_fail_at_once_while_the_database_is_away() {

@@ -16,7 +16,7 @@ use skillwire_source::{
     SourceChange, SourceUnavailable,
 };
 
-use super::classes::{ChannelClasses, KnownSkill};
+use crate::classes::{ChannelClasses, KnownSkill};
 
 /// The sources of several upstreams as one; they come and go while the mount is served. Clones share
 /// everything.

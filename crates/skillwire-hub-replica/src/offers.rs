@@ -15,12 +15,12 @@ use skillwire_hub_store::{HubStore, OfferRecord};
 use skillwire_hub_upstreams::{MountKind, PROVENANCE_META, names_script};
 use skillwire_source::{FileTree, Skill, SkillContent};
 
-use super::{
+use crate::signing::{Admitted, DecisionSigner};
+use crate::{
     classes::{ChannelClasses, KnownSkill},
     files::StoredFiles,
     skill::file_record,
 };
-use crate::signing::{Admitted, DecisionSigner};
 
 /// Makes the skills of approved content.
 #[derive(Clone)]

@@ -20,7 +20,7 @@ use skillwire_hub_store::{HubStore, ReadRecord, StoreError};
 use skillwire_server::{Caller, ReadObserver};
 use skillwire_source::{Skill, SkillContent};
 
-use super::{calls::CallLog, files::StoredFiles};
+use crate::{calls::CallLog, files::StoredFiles};
 
 /// How long a read waits in memory, at most, while the database answers. A killed process loses these.
 const FLUSH_EVERY: Duration = Duration::from_millis(900);

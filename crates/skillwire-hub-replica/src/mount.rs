@@ -13,7 +13,7 @@ use skillwire_server::{
 };
 use tokio::task::JoinHandle;
 
-use super::{
+use crate::{
     classes::ChannelClasses,
     reads::ReadLog,
     verifier::{ChannelVerifier, visible},

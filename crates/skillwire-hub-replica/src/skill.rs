@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use skillwire_attest::DECISION_META;
 use skillwire_core::{Frontmatter, RelPath, Scheme, SkillPath, SkillUri, media_type};
-use skillwire_hub::{SkillFacts, SkillId, Verdict, VersionFile, VersionState};
+use skillwire_hub::{SkillFacts, SkillId, Timestamp, Verdict, VersionFile, VersionState};
 use skillwire_hub_store::{HubStore, ServedVersion};
 use skillwire_hub_upstreams::{PROVENANCE_META, names_script};
 use skillwire_source::{FileRecord, FileStore, FileTree, Skill, SkillContent};
 
-use super::{
+use crate::signing::{Admitted, DecisionSigner};
+use crate::{
     classes::{ChannelClasses, KnownSkill},
     files::StoredFiles,
     options::ServingOptions,
 };
-use crate::signing::{Admitted, DecisionSigner};
 
 /// The segment of a URI before a version that is named.
 pub(crate) const PINNED: &str = "_v";
@@ -38,7 +38,7 @@ const BY_CONTENT: [&str; 10] = [
 
 /// What is kept of a version so that it can be listed without reading its files.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct StoredEntry {
+pub struct StoredEntry {
     frontmatter: Map<String, Value>,
     /// The media types of files whose names say something else.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -47,7 +47,7 @@ pub(crate) struct StoredEntry {
 
 impl StoredEntry {
     /// Describes the files of a skill that was checked.
-    pub(crate) fn new(frontmatter: &Frontmatter, files: &[(RelPath, Bytes)]) -> Self {
+    pub fn new(frontmatter: &Frontmatter, files: &[(RelPath, Bytes)]) -> Self {
         let mut types = BTreeMap::new();
         for (path, bytes) in files {
             let real = media_type::of(path.file_name(), bytes);
@@ -58,7 +58,8 @@ impl StoredEntry {
         Self { frontmatter: frontmatter.fields().clone(), types }
     }
 
-    pub(crate) fn to_text(&self) -> String {
+    /// Writes it for the store.
+    pub fn to_text(&self) -> String {
         // Serialisation cannot fail: keys and values are texts and JSON.
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -79,7 +80,7 @@ pub(crate) struct UnreadableRecord {
 
 /// Where a version is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ServedAt {
+pub enum ServedAt {
     /// As the version of a channel, and listed.
     Channel,
     /// Under its own number, and not listed.
@@ -87,7 +88,7 @@ pub(crate) enum ServedAt {
 }
 
 /// The URI of a version's `SKILL.md`.
-pub(crate) fn uri_of(served: &ServedVersion, at: ServedAt) -> Option<SkillUri> {
+pub fn uri_of(served: &ServedVersion, at: ServedAt) -> Option<SkillUri> {
     let SkillId { namespace, name } = &served.id;
     let version = served.version.to_string();
     let path = match at {
@@ -158,7 +159,7 @@ impl SkillMaker {
 }
 
 /// Signs that a version may be loaded; `None` without a key, or if it may not.
-pub(crate) fn sign(signer: &DecisionSigner, served: &ServedVersion, hub: &str) -> Option<Value> {
+pub fn sign(signer: &DecisionSigner, served: &ServedVersion, hub: &str) -> Option<Value> {
     if !signer.signs() || !is_admitted(served.state) {
         return None;
     }
@@ -191,8 +192,13 @@ fn provenance_of(served: &ServedVersion, hub: &str) -> BTreeMap<String, String> 
     .collect()
 }
 
+/// What a policy may ask about a version at a moment.
+pub fn facts_at(served: &ServedVersion, now: Timestamp) -> SkillFacts {
+    known_skill(served).at(now)
+}
+
 /// What a policy may ask about a version; its age follows from when it was published.
-pub(crate) fn known_skill(served: &ServedVersion) -> KnownSkill {
+fn known_skill(served: &ServedVersion) -> KnownSkill {
     let mut facts = SkillFacts::new(served.id.clone());
     served.state.as_str().clone_into(&mut facts.state);
     facts.has_scripts = served.files.iter().any(|file| names_script(&file.path));

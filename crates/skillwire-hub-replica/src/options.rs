@@ -10,7 +10,7 @@ use skillwire_server::{
     offer::{DuplicateTool, Offers},
 };
 
-use super::reads::{RecordedReads, subject_of};
+use crate::reads::{RecordedReads, subject_of};
 use crate::{access::AccessHandle, signing::DecisionSigner};
 
 /// Makes the tools of one channel from its catalogue.
@@ -133,7 +133,7 @@ impl ServingOptions {
     }
 
     /// Describes what is reached at a path, for clients that need a token.
-    pub(crate) fn protected(&self, path: &str) -> ProtectedResource {
+    pub fn protected(&self, path: &str) -> ProtectedResource {
         let url = self.url.as_ref().map(|url| format!("{url}{path}"));
         self.protected.clone().path(path).url(url)
     }

@@ -19,7 +19,8 @@ use skillwire_server::{
 use skillwire_source::{BoxFuture, CachePolicy, HeldSkills, LookupOutcome, SkillLookup};
 use tokio::runtime::Handle;
 
-use super::{
+use crate::upstream_status::{UpstreamHealth, UpstreamStatus, UpstreamStatuses};
+use crate::{
     allowed::AllowedOffers,
     channel::ServedChannel,
     classes::ChannelClasses,
@@ -33,7 +34,6 @@ use super::{
     tools::{MountTools, ToolTerms, any_skill, any_skill_of},
     views::CallerViews,
 };
-use crate::upstream_status::{UpstreamHealth, UpstreamStatus, UpstreamStatuses};
 
 /// The upstreams of now, by label.
 type UpstreamTable = BTreeMap<NamespaceName, Arc<ServedUpstream>>;

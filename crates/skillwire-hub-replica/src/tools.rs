@@ -21,7 +21,7 @@ use skillwire_server::{
     },
 };
 
-use super::{
+use crate::{
     allowed::{AllowedOffers, MountAdmission},
     classes::KnownSkill,
     mount::MountOffers,
