@@ -88,21 +88,22 @@ impl Host {
         self.discover_until(std::future::pending(), |_, _| ()).await
     }
 
-    /// Lists every origin concurrently. If some have not answered after `patience`, `slow` gets what
-    /// was found until then and the labels of the others, once.
+    /// Lists every origin concurrently. If some have not answered after `patience`, `part` gets what
+    /// was found until then and the labels of the others, and again each time that more of them have
+    /// answered while some have not. What is returned has everything.
     #[tracing::instrument(skip_all, fields(servers = self.servers().len(), ?patience))]
-    pub async fn discover_noting(
+    pub async fn discover_in_parts(
         &self,
         patience: Duration,
-        slow: impl FnOnce(&Discovered, &[ServerLabel]),
+        part: impl FnMut(&Discovered, &[ServerLabel]),
     ) -> Discovered {
-        self.discover_until(sleep(patience), slow).await
+        self.discover_until(sleep(patience), part).await
     }
 
     async fn discover_until(
         &self,
         patience: impl Future<Output = ()>,
-        slow: impl FnOnce(&Discovered, &[ServerLabel]),
+        mut part: impl FnMut(&Discovered, &[ServerLabel]),
     ) -> Discovered {
         let time = self.inner.policy.budgets.discovery_time;
         let labels = self.servers();
@@ -111,23 +112,25 @@ impl Host {
             .iter()
             .map(|label| async move { (label, self.list_within(label, time).await) })
             .collect();
-        let mut slow = Some(slow);
         let mut patience = std::pin::pin!(patience);
+        let (mut is_over, mut has_news) = (false, true);
         loop {
+            // Servers that answered at the same time make one part, so they are taken first.
             tokio::select! {
                 biased;
                 listed = running.next() => match listed {
                     Some((label, listing)) => {
                         listings.insert(label, listing.map_err(|refusal| late(refusal, label)));
+                        has_news = true;
                     }
                     None => break,
                 },
-                () = &mut patience, if slow.is_some() => {
+                () = &mut patience, if !is_over => is_over = true,
+                () = std::future::ready(()), if is_over && has_news => {
+                    has_news = false;
                     let waiting = labels.iter().filter(|label| !listings.contains_key(label));
                     let waiting: Vec<ServerLabel> = waiting.cloned().collect();
-                    if let Some(slow) = slow.take() {
-                        slow(&self.discovered(&listings), &waiting);
-                    }
+                    part(&self.discovered(&listings), &waiting);
                 }
             }
         }

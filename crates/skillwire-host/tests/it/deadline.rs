@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use skillwire_host::Host;
-use skillwire_testkit::{Fault, HostileServer, ScriptedReply};
+use skillwire_testkit::{Fault, HostileServer, ReplyGate, ScriptedReply};
 use skillwire_trust::{Budgets, Policy, Reason, Remedy};
 use tokio::time::{Instant, timeout};
 
@@ -63,11 +64,40 @@ async fn what_answers_in_time_is_known_before_the_rest_is_waited_for_fu_15() {
     let host = Host::builder().policy(policy()).build();
     host.add_server(label("quick"), endpoint(&quick));
     host.add_server(label("hangs"), endpoint(&hangs));
-    let mut early = None;
-    let discovering = host.discover_noting(SHARED / 2, |found, waiting| {
+    let mut parts = Vec::new();
+    let discovering = host.discover_in_parts(SHARED / 2, |found, waiting| {
         let handles = found.registry.items().iter().map(|item| item.handle.clone());
-        early = Some((handles.collect::<Vec<_>>(), waiting.to_vec()));
+        parts.push((handles.collect::<Vec<_>>(), waiting.to_vec()));
     });
     discovering.await;
-    assert_eq!(early, Some((vec!["quick:refunds".to_owned()], vec![label("hangs")])));
+    assert_eq!(parts, [(vec!["quick:refunds".to_owned()], vec![label("hangs")])]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_slow_server_is_a_part_while_another_hangs_fu_15() {
+    let gates = [ReplyGate::new(), ReplyGate::new()];
+    let hangs = HostileServer::new().on("skills/list", |_, _| ScriptedReply::Never);
+    let host = Host::builder().policy(policy()).build();
+    host.add_server(label("hangs"), endpoint(&hangs));
+    for (number, gate) in gates.iter().enumerate() {
+        let slow = HostileServer::new().skill(&format!("s{number}"), [("x", "x")]);
+        let entry = slow.entry(&format!("skill://s{number}/SKILL.md"));
+        let listing = json!({ "resultType": "complete", "skills": [entry], "ttlMs": 60_000, "cacheScope": "private" });
+        let gate = gate.clone();
+        let slow = slow.on("skills/list", move |_, _| {
+            ScriptedReply::Held(gate.clone(), Box::new(ScriptedReply::Result(listing.clone())))
+        });
+        host.add_server(label(&format!("slow{number}")), endpoint(&slow));
+    }
+    let mut parts = Vec::new();
+    let discovering = host.discover_in_parts(SHARED / 4, |found, waiting| {
+        parts.push((found.registry.items().len(), waiting.len()));
+        // Each part lets the next server answer.
+        if let Some(gate) = gates.get(parts.len() - 1) {
+            gate.open();
+        }
+    });
+    let found = discovering.await;
+    assert_eq!(parts, [(0, 3), (1, 2), (2, 1)]);
+    assert_eq!((found.registry.items().len(), found.incomplete.len()), (2, 1));
 }

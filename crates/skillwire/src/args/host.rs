@@ -1,6 +1,6 @@
 //! The commands that use skills of servers, as they were typed.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use skillwire_trust::{MemoryLimit, NetworkGrant, TimeLimit, VariableName};
@@ -297,6 +297,9 @@ pub(crate) struct ListArgs {
     /// Pick a skill that the server does not list, by filling in one of its templates.
     #[arg(long, requires = "origin")]
     pub(crate) browse: bool,
+    /// How many seconds servers may take [default: 10, with one server 120].
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) wait: Option<Duration>,
     /// Print skills, refused entries and unreachable servers as JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -319,11 +322,20 @@ pub(crate) struct SearchArgs {
     /// The most skills to show.
     #[arg(long, value_name = "N", default_value = "20", value_parser = at_least_one)]
     pub(crate) limit: usize,
+    /// How many seconds servers may take [default: 10].
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) wait: Option<Duration>,
     /// Print skills and unreachable servers as JSON.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) origins: OriginArgs,
+}
+
+/// Reads a time to wait.
+fn seconds(text: &str) -> Result<Duration, &'static str> {
+    let seconds = text.parse().ok().filter(|seconds| (1..=3600).contains(seconds));
+    seconds.map(Duration::from_secs).ok_or("it must be a whole number of seconds from 1 to 3600")
 }
 
 /// Reads a number of things to show.
@@ -496,6 +508,9 @@ pub(crate) struct PromptArgs {
     /// The most tokens, estimated as a quarter of the bytes; origins that do not fit are summarised.
     #[arg(long, value_name = "TOKENS", value_parser = at_least_one)]
     pub(crate) budget: Option<usize>,
+    /// How many seconds servers may take [default: 10].
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) wait: Option<Duration>,
     #[command(flatten)]
     pub(crate) origins: OriginArgs,
 }

@@ -66,12 +66,19 @@ pub(crate) struct SessionOptions {
     pub(crate) passes_on: bool,
     /// The skill folders of this machine that are read besides the servers.
     pub(crate) folders: Option<OriginArgs>,
+    /// How long servers may take to list their skills, if not as long as the policy says.
+    pub(crate) wait: Option<Duration>,
 }
 
 impl SessionOptions {
     /// Options that include every origin.
     pub(crate) fn everywhere(origins: OriginArgs) -> Self {
         Self { folders: Some(origins), ..Self::default() }
+    }
+
+    /// Limits how long servers may take to list their skills.
+    pub(crate) fn waiting(self, wait: Option<Duration>) -> Self {
+        Self { wait, ..self }
     }
 
     /// Options for one handle; folders are not read if it names a server's skill.
@@ -240,13 +247,19 @@ impl Session {
         &self.settings
     }
 
-    /// Lists every origin. If some have not answered after a moment, `slow` gets what was found until
-    /// then, and their labels.
-    pub(crate) async fn discover_noting(
-        &self,
-        slow: impl FnOnce(&Discovered, &[ServerLabel]),
-    ) -> Discovered {
-        let mut found = self.host.discover_noting(MOMENT, slow).await;
+    /// Lists every origin. If some have not answered after a moment, `part` gets what was found until
+    /// then, and again each time that more of them have answered; a user on a terminal is told once
+    /// which servers the program waits for.
+    pub(crate) async fn discover_in_parts(&self, mut part: impl FnMut(&Discovered)) -> Discovered {
+        let mut is_told = false;
+        let discovering = self.host.discover_in_parts(MOMENT, |found, waiting| {
+            part(found);
+            if !std::mem::replace(&mut is_told, true) {
+                // If standard error is closed, no one waits for the note.
+                let _ = note_waiting(waiting);
+            }
+        });
+        let mut found = discovering.await;
         self.remember_for_completions(&found);
         found.incomplete.extend(self.unusable.values().cloned());
         found
@@ -264,13 +277,7 @@ impl Session {
     /// Lists every origin, or only one. With one origin, its failure is an error.
     pub(crate) async fn discover(&self, only: Option<&Origin>) -> Result<Discovered, Refusal> {
         match only {
-            None => {
-                let note = |_: &Discovered, waiting: &[ServerLabel]| {
-                    // If standard error is closed, no one waits for the note.
-                    let _ = note_waiting(waiting);
-                };
-                Ok(self.discover_noting(note).await)
-            }
+            None => Ok(self.discover_in_parts(|_| ()).await),
             Some(Origin::Server(label)) => {
                 self.check_usable(Some(label))?;
                 let listed = self.noting_wait(Some(label), self.host.list(label)).await;
@@ -471,6 +478,10 @@ fn host(settings: &HostSettings, options: &SessionOptions) -> Result<HostBuilder
     let unattended_approvals = settings.user()?.unattended_approvals;
     let mut policy =
         Policy { dynamic, keeps_entry_text, unattended_approvals, ..Policy::default() };
+    if let Some(wait) = options.wait {
+        policy.budgets.discovery_time = wait;
+        policy.budgets.listing_time = wait;
+    }
     if options.passes_on {
         policy.keeps_entry_text = true;
         // Each file and each listing has its own limit. A limit for the whole session would stop a
@@ -490,7 +501,7 @@ fn host(settings: &HostSettings, options: &SessionOptions) -> Result<HostBuilder
 }
 
 /// Tells the user on a terminal which servers the program waits for.
-pub(crate) fn note_waiting(servers: &[ServerLabel]) -> std::io::Result<()> {
+fn note_waiting(servers: &[ServerLabel]) -> std::io::Result<()> {
     let mut err = prose::stderr();
     if !std::io::stderr().is_terminal() {
         return Ok(());

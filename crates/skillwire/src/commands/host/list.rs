@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::{self, IsTerminal as _, Write},
+    io::{self, Write},
 };
 
 use serde::Serialize;
@@ -98,21 +98,25 @@ impl SkillRow<'_> {
 }
 
 pub(super) fn run(args: &ListArgs) -> Outcome {
-    let options = session::SessionOptions::everywhere(args.origins);
+    let options = session::SessionOptions::everywhere(args.origins).waiting(args.wait);
     session::with(args.json, options, async |session| {
         if let (true, Some(label)) = (args.browse, args.server()) {
             return super::browse::run(session, label, args.json).await;
         }
         let only = args.server().map(origin).transpose()?;
-        let mut early = None;
+        let mut printed = Printed::default();
         let found = match &only {
-            // On a terminal, the user sees the other servers' skills while a slow one is waited for.
-            None if !args.json && io::stdout().is_terminal() => {
-                session
-                    .discover_noting(|found, waiting| {
-                        early = Some(PrintedEarly::print(session, found, waiting));
-                    })
-                    .await
+            // The user sees the other servers' skills while a slow one is waited for.
+            None if !args.json => {
+                let mut printing = Ok(());
+                let part = |found: &Discovered| {
+                    if printing.is_ok() {
+                        printing = printed.print(session, found);
+                    }
+                };
+                let found = session.discover_in_parts(part).await;
+                printing?;
+                found
             }
             only => session.discover(only.as_ref()).await?,
         };
@@ -135,15 +139,10 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
             report::json(&mut io::stdout().lock(), &listing)?;
             return Ok(exit);
         }
-        let early = early.transpose()?.unwrap_or_default();
-        let late = items.iter().filter(|item| !early.skills.contains(item.skill.id()));
-        let rows: Vec<_> = late.map(|item| row(session.host(), item)).collect();
-        let refused = found.refused.iter().filter(|refusal| !early.refused.contains(refusal));
-        let mut out = prose::stdout();
-        print(&mut out, &rows, &found.dialects, refused, terminal::width())?;
+        printed.print(session, &found)?;
+        printed.print_marks()?;
         #[cfg(feature = "add")]
-        crate::commands::install::listed::print(&mut out, &installed)?;
-        drop(out);
+        crate::commands::install::listed::print(&mut prose::stdout(), &installed)?;
         report_incomplete(&found)?;
         #[cfg(feature = "add")]
         let nothing = nothing && installed.is_empty();
@@ -158,26 +157,47 @@ pub(super) fn run(args: &ListArgs) -> Outcome {
     })
 }
 
-/// What was printed while a server had not answered yet.
+/// What was printed already, while a server had not answered yet.
 #[derive(Default)]
-struct PrintedEarly {
+struct Printed {
     skills: BTreeSet<SkillId>,
     refused: Vec<Refusal>,
+    /// Whether a row has a mark that is explained below all of them.
+    shares_name: bool,
+    first_seen: bool,
 }
 
-impl PrintedEarly {
-    fn print(
-        session: &Session,
-        found: &Discovered,
-        waiting: &[ServerLabel],
-    ) -> Result<Self, io::Error> {
-        let items = found.registry.items();
-        let rows: Vec<_> = items.iter().map(|item| row(session.host(), item)).collect();
+impl Printed {
+    /// Prints what was not printed before.
+    fn print(&mut self, session: &Session, found: &Discovered) -> io::Result<()> {
+        let items = found.registry.items().iter();
+        let late = items.filter(|item| self.skills.insert(item.skill.id().clone()));
+        let rows: Vec<_> = late.map(|item| row(session.host(), item)).collect();
+        let refused = found.refused.iter().filter(|refusal| !self.refused.contains(refusal));
+        print(&mut prose::stdout(), &rows, &found.dialects, refused, terminal::width())?;
+        self.refused.clone_from(&found.refused);
+        self.shares_name |= rows.iter().any(|row| row.shares_name);
+        self.first_seen |= rows.iter().any(|row| row.first_seen);
+        Ok(())
+    }
+
+    /// Explains the marks of the rows.
+    fn print_marks(&self) -> io::Result<()> {
         let mut out = prose::stdout();
-        print(&mut out, &rows, &found.dialects, found.refused.iter(), terminal::width())?;
-        session::note_waiting(waiting)?;
-        let skills = items.iter().map(|item| item.skill.id().clone()).collect();
-        Ok(Self { skills, refused: found.refused.clone() })
+        if self.shares_name {
+            writeln!(
+                out,
+                "{WARNING}*{WARNING:#} Several skills have this name: use the whole handle."
+            )?;
+        }
+        if self.first_seen {
+            writeln!(
+                out,
+                "{WARNING}first-seen{WARNING:#} The server does not give digest and size of every file: each is \
+                 held to what was seen first."
+            )?;
+        }
+        out.flush()
     }
 }
 
@@ -281,19 +301,6 @@ fn print<'a>(
         if let Some(hint) = &remedies::worded(refusal).hint {
             writeln!(out, "    {HELP}help:{HELP:#} {}", one_line(hint))?;
         }
-    }
-    if rows.iter().any(|row| row.shares_name) {
-        writeln!(
-            out,
-            "{WARNING}*{WARNING:#} Several skills have this name: use the whole handle."
-        )?;
-    }
-    if rows.iter().any(|row| row.first_seen) {
-        writeln!(
-            out,
-            "{WARNING}first-seen{WARNING:#} The server does not give digest and size of every file: each is \
-             held to what was seen first."
-        )?;
     }
     out.flush()
 }

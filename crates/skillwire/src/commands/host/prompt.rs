@@ -15,7 +15,7 @@ use crate::{
 };
 
 pub(super) fn run(args: &PromptArgs) -> Outcome {
-    let options = session::SessionOptions::everywhere(args.origins);
+    let options = session::SessionOptions::everywhere(args.origins).waiting(args.wait);
     session::with(false, options, async |session| {
         let found = session.discover(None).await?;
         report_incomplete(&found)?;

@@ -1,10 +1,14 @@
 //! `skillwire search`: shows the skills that match words best.
 
-use std::io::{self, Write as _};
+use std::{
+    collections::BTreeSet,
+    io::{self, Write as _},
+};
 
 use skillwire_core::visible::{one_line, one_line_within};
-use skillwire_search::{SearchIndex, SkillText};
-use skillwire_trust::RegistryItem;
+use skillwire_host::Discovered;
+use skillwire_search::{SearchHits, SearchIndex, SkillText};
+use skillwire_trust::{RegistryItem, SkillId};
 
 use super::{
     Outcome,
@@ -15,48 +19,79 @@ use crate::{
     exit::Exit,
     output::STRONG,
     prose, report,
-    session::{self, report_incomplete},
+    session::{self, Session, report_incomplete},
     terminal,
 };
 
 pub(super) fn run(args: &SearchArgs) -> Outcome {
-    let options = session::SessionOptions::everywhere(args.origins);
+    let options = session::SessionOptions::everywhere(args.origins).waiting(args.wait);
     session::with(args.json, options, async |session| {
-        let found = session.discover(None).await?;
-        let items = found.registry.items();
-        let text_of = |item: &RegistryItem| {
-            let headings = session.host().headings(&item.skill).unwrap_or_default();
-            let frontmatter = item.skill.entry().frontmatter.fields();
-            SkillText::new(item.skill.name().as_str(), &item.handle, frontmatter)
-                .with_headings(&headings)
-        };
-        let index: SearchIndex = items.iter().map(text_of).collect();
-        let hits = index.search(&args.query.join(" "), args.limit, |_| true);
-        let best = hits.best.iter();
-        let rows: Vec<_> = best.map(|place| row(session.host(), &items[*place])).collect();
         if args.json {
+            let found = session.discover(None).await?;
+            let hits = search(session, &found, args);
+            let items = found.registry.items();
+            let best = hits.best.iter();
+            let rows = best.map(|place| row(session.host(), &items[*place])).collect();
             report::json(&mut io::stdout().lock(), &listing(&found, rows))?;
             return Ok(Exit::Ok);
         }
-        let mut out = prose::stdout();
-        for row in &rows {
-            let description = match terminal::width() {
-                Some(width) => one_line_within(row.description, width.saturating_sub(4)),
-                None => one_line(row.description),
-            };
-            let state = format!("{}{}", row.state, row.suffix());
-            writeln!(out, "{STRONG}{}{STRONG:#}  {state}", one_line(row.handle))?;
-            writeln!(out, "  {description}")?;
-        }
-        out.flush()?;
+        let mut printed = BTreeSet::new();
+        let mut printing = Ok(());
+        // The user sees what other servers have while a slow one is waited for.
+        let part = |found: &Discovered| {
+            if printing.is_ok() {
+                printing = print(session, found, args, &mut printed).map(|_| ());
+            }
+        };
+        let found = session.discover_in_parts(part).await;
+        printing?;
+        let total = print(session, &found, args, &mut printed)?;
         report_incomplete(&found)?;
-        if hits.total > rows.len() {
-            let more = hits.total - rows.len();
+        if total > printed.len() {
+            let more = total - printed.len();
             writeln!(prose::stderr(), "{more} more match; `--limit N` shows more of them.")?;
         }
-        if rows.is_empty() {
+        if printed.is_empty() {
             writeln!(prose::stderr(), "No skill matches; `skillwire list` shows all of them.")?;
         }
         Ok(Exit::Ok)
     })
+}
+
+fn search(session: &Session, found: &Discovered, args: &SearchArgs) -> SearchHits {
+    let text_of = |item: &RegistryItem| {
+        let headings = session.host().headings(&item.skill).unwrap_or_default();
+        let frontmatter = item.skill.entry().frontmatter.fields();
+        SkillText::new(item.skill.name().as_str(), &item.handle, frontmatter)
+            .with_headings(&headings)
+    };
+    let index: SearchIndex = found.registry.items().iter().map(text_of).collect();
+    index.search(&args.query.join(" "), args.limit, |_| true)
+}
+
+/// Prints the best matches that were not printed before; returns how many skills match.
+fn print(
+    session: &Session,
+    found: &Discovered,
+    args: &SearchArgs,
+    printed: &mut BTreeSet<SkillId>,
+) -> io::Result<usize> {
+    let hits = search(session, found, args);
+    let items = found.registry.items();
+    let mut out = prose::stdout();
+    for item in hits.best.iter().map(|place| &items[*place]) {
+        if !printed.insert(item.skill.id().clone()) {
+            continue;
+        }
+        let row = row(session.host(), item);
+        let description = match terminal::width() {
+            Some(width) => one_line_within(row.description, width.saturating_sub(4)),
+            None => one_line(row.description),
+        };
+        let state = format!("{}{}", row.state, row.suffix());
+        writeln!(out, "{STRONG}{}{STRONG:#}  {state}", one_line(row.handle))?;
+        writeln!(out, "  {description}")?;
+    }
+    out.flush()?;
+    Ok(hits.total)
 }

@@ -24,6 +24,7 @@ pub(crate) mod screen;
 mod servers;
 #[cfg(feature = "sign")]
 mod signers;
+mod slow_servers;
 mod state;
 #[cfg(unix)]
 pub(crate) mod terminal;
