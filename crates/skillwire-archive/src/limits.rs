@@ -6,6 +6,7 @@ use crate::unpack::ArchiveFile;
 
 /// The bounds of one archive; all are inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ArchiveLimits {
     /// Bytes of all files together, a link's copy included.
     pub bytes: u64,
@@ -31,6 +32,44 @@ impl Default for ArchiveLimits {
             ratio: 200,
             free_bytes: 1 << 20,
         }
+    }
+}
+
+impl ArchiveLimits {
+    /// Sets the most bytes of all files together.
+    #[must_use]
+    pub fn with_bytes(self, bytes: u64) -> Self {
+        Self { bytes, ..self }
+    }
+
+    /// Sets the most entries of any kind.
+    #[must_use]
+    pub fn with_entries(self, entries: usize) -> Self {
+        Self { entries, ..self }
+    }
+
+    /// Sets the most segments of a path.
+    #[must_use]
+    pub fn with_depth(self, depth: usize) -> Self {
+        Self { depth, ..self }
+    }
+
+    /// Sets the most bytes of a path.
+    #[must_use]
+    pub fn with_path(self, path: usize) -> Self {
+        Self { path, ..self }
+    }
+
+    /// Sets how many bytes one packed byte may expand to.
+    #[must_use]
+    pub fn with_ratio(self, ratio: u64) -> Self {
+        Self { ratio, ..self }
+    }
+
+    /// Sets how many bytes any archive may expand to, whatever its ratio.
+    #[must_use]
+    pub fn with_free_bytes(self, free_bytes: u64) -> Self {
+        Self { free_bytes, ..self }
     }
 }
 

@@ -10,7 +10,7 @@ use skillwire_core::{
 use crate::not_verified::NotVerified;
 
 /// A statement has six values for each file, and a skill has at most some thousand files.
-const LIMITS: JsonLimits = JsonLimits { depth: 16, nodes: 400_000 };
+const LIMITS: JsonLimits = JsonLimits::new(16, 400_000);
 
 /// Reads bytes as one JSON object without duplicate keys; `what` names it in errors.
 pub(crate) fn object(bytes: &[u8], what: &str) -> Result<Map<String, Value>, NotVerified> {

@@ -7,12 +7,27 @@ use super::endpoint::ClientOptions;
 
 /// What the caller of a request takes besides the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct CallTerms {
     /// Whether the caller wants reports of progress.
     pub progress: bool,
     /// Whether the caller can show its user a form. In the legacy era a connection says this once,
     /// when it is opened.
     pub forms: bool,
+}
+
+impl CallTerms {
+    /// Says whether the caller wants reports of progress.
+    #[must_use]
+    pub fn with_progress(self, progress: bool) -> Self {
+        Self { progress, ..self }
+    }
+
+    /// Says whether the caller can show its user a form.
+    #[must_use]
+    pub fn with_forms(self, forms: bool) -> Self {
+        Self { forms, ..self }
+    }
 }
 
 /// One request, ready to be sent over any transport.

@@ -11,7 +11,7 @@ use skillwire_protocol::{Era, SKILLS_EXTENSION, meta, truncated};
 use super::{connection::ServerConnection, error::ClientError};
 
 /// The JSON limits of a declaration; a deeper or larger one is not read.
-const LIMITS: JsonLimits = JsonLimits { depth: 32, nodes: 10_000 };
+const LIMITS: JsonLimits = JsonLimits::new(32, 10_000);
 
 /// A server's latest description of itself.
 #[derive(Debug, Clone, PartialEq)]

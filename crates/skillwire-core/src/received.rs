@@ -23,6 +23,7 @@ const MAX_SIZE: u64 = 1 << 53;
 
 /// Limits on the size of one skill; both are inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EntryLimits {
     /// Most files.
     pub files: usize,
@@ -32,7 +33,26 @@ pub struct EntryLimits {
 
 impl Default for EntryLimits {
     fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl EntryLimits {
+    /// Returns the limits of the released extension.
+    pub const fn new() -> Self {
         Self { files: limits::MAX_FILES, bytes: limits::MAX_BYTES }
+    }
+
+    /// Sets the most files.
+    #[must_use]
+    pub const fn with_files(self, files: usize) -> Self {
+        Self { files, ..self }
+    }
+
+    /// Sets the most bytes in all files together.
+    #[must_use]
+    pub const fn with_bytes(self, bytes: u64) -> Self {
+        Self { bytes, ..self }
     }
 }
 
@@ -173,9 +193,10 @@ fn read_frontmatter(raw: Option<&RawValue>) -> Result<Frontmatter, EntryFault> {
         return Err(fault("frontmatter of at most 262144 bytes", actual));
     }
     let yaml::Limits { depth, nodes, .. } = yaml::Limits::default();
-    let fields = strict_json::object(raw.get(), JsonLimits { depth, nodes }).map_err(|error| {
-        fault("an object `frontmatter` that JSON carries exactly", error.to_string())
-    })?;
+    let fields =
+        strict_json::object(raw.get(), JsonLimits::new(depth, nodes)).map_err(|error| {
+            fault("an object `frontmatter` that JSON carries exactly", error.to_string())
+        })?;
     Frontmatter::from_fields(fields).map_err(|error| {
         let problem =
             if error.about_name() { EntryProblem::Name } else { EntryProblem::Frontmatter };

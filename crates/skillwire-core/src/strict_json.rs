@@ -7,11 +7,19 @@ use serde_json::{Map, Number, Value};
 
 /// Limits on how much of a value is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JsonLimits {
     /// Most objects and arrays inside each other.
     pub depth: usize,
     /// Most keys and values together.
     pub nodes: usize,
+}
+
+impl JsonLimits {
+    /// Limits how deep a value is, and how many keys and values it has.
+    pub const fn new(depth: usize, nodes: usize) -> Self {
+        Self { depth, nodes }
+    }
 }
 
 /// The largest integer every JSON reader keeps exactly.
@@ -122,7 +130,7 @@ impl<'de> Visitor<'de> for StrictSeed<'_> {
 mod tests {
     use super::*;
 
-    const LIMITS: JsonLimits = JsonLimits { depth: 4, nodes: 20 };
+    const LIMITS: JsonLimits = JsonLimits::new(4, 20);
 
     #[test]
     fn duplicate_keys_at_any_depth_are_refused_h_14() {

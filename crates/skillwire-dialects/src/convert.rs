@@ -16,7 +16,7 @@ pub const DOCUMENTS: [Dialect; 5] =
 
 /// The limits of a conversion. It reads the user's own document and fetches nothing, so they are
 /// far above those for a server's entries.
-const LIMITS: EntryLimits = EntryLimits { files: 100_000, bytes: u64::MAX };
+const LIMITS: EntryLimits = EntryLimits::new().with_files(100_000).with_bytes(u64::MAX);
 
 /// The reason why a document cannot be converted, as a sentence without its full stop.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -93,7 +93,7 @@ fn read(from: Dialect, text: &str) -> Result<Vec<OfferedSkill>, NotConverted> {
     let invalid = |source| NotConverted::Invalid { from, source };
     let (skills, others) = match from {
         Dialect::V1 => {
-            let page = v1::ReadEntries { limits: LIMITS, keep_text: false }.page(text);
+            let page = v1::ReadEntries::default().with_limits(LIMITS).page(text);
             return page.map_err(invalid)?.into_iter().map(released_or_draft).collect();
         }
         Dialect::FastMcp => return Ok(vec![read_manifest(text)?]),

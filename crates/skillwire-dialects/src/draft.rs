@@ -13,7 +13,7 @@ use skillwire_core::{
 use crate::{Dialect, OfferedSkill, RefusedEntry, index};
 
 /// Limits on how much of one entry is read.
-const ENTRY: JsonLimits = JsonLimits { depth: 24, nodes: 20_000 };
+const ENTRY: JsonLimits = JsonLimits::new(24, 20_000);
 
 /// The age of a server, judged by an entry that the released extension refuses.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,7 +100,7 @@ mod tests {
     }
 
     fn age(text: &str) -> EntryAge {
-        read(text, EntryLimits { files: 2, bytes: 10 })
+        read(text, EntryLimits::new().with_files(2).with_bytes(10))
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl ManifestDocument<'_> {
                 .actual(actual)
         };
         let nodes = most_files.saturating_mul(8).saturating_add(64);
-        let document = strict_json::object(text, JsonLimits { depth: 8, nodes })
+        let document = strict_json::object(text, JsonLimits::new(8, nodes))
             .map_err(|error| malformed(error.to_string()))?;
         let files = document.get("files").and_then(Value::as_array);
         let files = files.ok_or_else(|| malformed("no list `files`".to_owned()))?;

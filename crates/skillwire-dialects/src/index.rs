@@ -35,7 +35,7 @@ pub const MEDIA_TYPE: &str = "application/json";
 pub const MAX_ENTRIES: usize = 5_000;
 
 /// Limits on how much of one entry is read.
-const ENTRY: JsonLimits = JsonLimits { depth: 24, nodes: 20_000 };
+const ENTRY: JsonLimits = JsonLimits::new(24, 20_000);
 
 /// The document as a resource: less important than a skill, more than a file.
 pub const RESOURCE: DocumentResource = DocumentResource::new(

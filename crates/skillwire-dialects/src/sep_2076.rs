@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Limits on how much of an answer is read.
-pub(crate) const ANSWER: JsonLimits = JsonLimits { depth: 24, nodes: 200_000 };
+pub(crate) const ANSWER: JsonLimits = JsonLimits::new(24, 200_000);
 
 /// The most bytes that instructions may have once their arguments are filled in.
 const MAX_FILLED_BYTES: usize = 16 * 1024 * 1024;

@@ -86,7 +86,7 @@ impl<'a> IndexItem<'a> {
 
 /// Reads the list: a bare array, or the object that some servers put there.
 pub fn read_index(text: &str) -> Result<Vec<Result<OfferedSkill, RefusedEntry>>, InvalidDocument> {
-    let limits = JsonLimits { depth: 24, nodes: 40 * MAX_ENTRIES };
+    let limits = JsonLimits::new(24, 40 * MAX_ENTRIES);
     // The strict reader takes objects, so a list is read as the one member of an object.
     let is_list = text.trim_ascii_start().starts_with('[');
     let wrapped: Cow<'_, str> =
@@ -201,7 +201,7 @@ pub fn find_document(text: &str, skill_file: &str, path: &RelPath) -> Option<Fou
 
 /// Reads the list of a skill's documents; one that is not below the skill is left out.
 pub fn read_documents(text: &str, skill_file: &str) -> Vec<(RelPath, FoundDocument)> {
-    let limits = JsonLimits { depth: 8, nodes: 10_000 };
+    let limits = JsonLimits::new(8, 10_000);
     let list = strict_json::object(text, limits).unwrap_or_default();
     let documents = list.get("documents").and_then(Value::as_array).into_iter().flatten();
     let read = |document: &Value| {

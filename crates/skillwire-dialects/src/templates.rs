@@ -230,7 +230,7 @@ pub struct TemplatePage {
 impl TemplatePage {
     /// Reads a page.
     pub fn read(text: &str) -> Result<Self, InvalidDocument> {
-        let limits = JsonLimits { depth: 16, nodes: 100_000 };
+        let limits = JsonLimits::new(16, 100_000);
         let page = strict_json::object(text, limits)?;
         let templates = page.get("resourceTemplates").and_then(Value::as_array);
         let text = |value: &'_ Value, key: &str| {
@@ -252,7 +252,7 @@ impl TemplatePage {
 
 /// Reads the values in an answer to `completion/complete`; an answer without any has none.
 pub fn read_completion(text: &str) -> Vec<String> {
-    let limits = JsonLimits { depth: 16, nodes: 10_000 };
+    let limits = JsonLimits::new(16, 10_000);
     let answer = strict_json::object(text, limits).unwrap_or_default();
     let values = answer.get("completion").and_then(|completion| completion.get("values"));
     let values = values.and_then(Value::as_array).into_iter().flatten();

@@ -47,11 +47,26 @@ pub struct Freshness {
 
 /// How entries are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct ReadEntries {
     /// The most that is accepted of one skill.
     pub limits: EntryLimits,
     /// Whether each entry's text is kept, which may have members that this program does not know.
     pub keep_text: bool,
+}
+
+impl ReadEntries {
+    /// Sets the most that is accepted of one skill.
+    #[must_use]
+    pub fn with_limits(self, limits: EntryLimits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Says whether each entry's text is kept, which may have members that this program does not know.
+    #[must_use]
+    pub fn with_entry_text(self, keep_text: bool) -> Self {
+        Self { keep_text, ..self }
+    }
 }
 
 /// An entry, and the text it was read from where [`ReadEntries::keep_text`] asks for it and the entry alone

@@ -175,7 +175,7 @@ impl std::fmt::Debug for IndexPlace<'_> {
 impl IndexPlace<'_> {
     /// Reads an index of any form.
     pub fn read(&self, text: &str) -> Result<OfferedSite, InvalidDocument> {
-        let limits = JsonLimits { depth: 16, nodes: 2_000_000 };
+        let limits = JsonLimits::new(16, 2_000_000);
         let document = strict_json::object(text.trim_start_matches('\u{feff}'), limits)?;
         let skills = document.get("skills").and_then(Value::as_array).ok_or("no list `skills`")?;
         if skills.len() > MAX_SKILLS {

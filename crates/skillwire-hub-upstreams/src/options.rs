@@ -96,19 +96,18 @@ impl UpstreamOptions {
         let usual = Budgets::default();
         let answer_time = Duration::from_millis(limits.answer_ms);
         let listing_time = Duration::from_millis(limits.listing_ms);
-        let budgets = Budgets {
-            pages: count(limits.pages),
-            entries: count(limits.skills),
-            listing_bytes: limits.listing_bytes,
-            listing_time,
-            answer_bytes: usual.answer_bytes.min(count(limits.listing_bytes)),
-            discovery_time: listing_time,
-            answer_time,
+        let budgets = usual
+            .with_pages(count(limits.pages))
+            .with_entries(count(limits.skills))
+            .with_listing_bytes(limits.listing_bytes)
+            .with_listing_time(listing_time)
+            .with_answer_bytes(usual.answer_bytes.min(count(limits.listing_bytes)))
+            .with_discovery_time(listing_time)
+            .with_answer_time(answer_time)
             // Each file and each listing has its own limit. A limit for the whole session would stop an
             // upstream that runs long enough.
-            session_bytes: u64::MAX,
-        };
-        let policy = Policy { keeps_entry_text: true, budgets, ..Policy::default() };
+            .with_session_bytes(u64::MAX);
+        let policy = Policy::default().with_entry_text(true).with_budgets(budgets);
         // Tools may be let in while a connection is open, and these may ask users.
         let client = self.client.clone().relaying_forms().with_connect_timeout(answer_time);
         let client = client.with_probe_timeout(self.client.probe_timeout.min(answer_time / 2));

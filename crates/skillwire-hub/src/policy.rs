@@ -177,11 +177,29 @@ impl AccessPolicy for RolesDecide {
 
 /// Groups and roles that the configuration gives to subjects, beside those that claims and namespaces give.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConfiguredAccess {
     /// The members of each group, which is named `group:NAME`.
     pub groups: BTreeMap<Subject, BTreeSet<Subject>>,
     /// Who has which role in which namespace: subjects, groups, or `*` for everyone.
     pub roles: BTreeMap<NamespaceName, BTreeMap<Role, BTreeSet<Subject>>>,
+}
+
+impl ConfiguredAccess {
+    /// Sets the members of each group.
+    #[must_use]
+    pub fn with_groups(self, groups: BTreeMap<Subject, BTreeSet<Subject>>) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// Says who has which role in which namespace.
+    #[must_use]
+    pub fn with_roles(
+        self,
+        roles: BTreeMap<NamespaceName, BTreeMap<Role, BTreeSet<Subject>>>,
+    ) -> Self {
+        Self { roles, ..self }
+    }
 }
 
 impl ConfiguredAccess {

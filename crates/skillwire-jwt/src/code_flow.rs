@@ -26,11 +26,25 @@ use crate::{
 
 /// A program that the issuer knows, in whose name users are signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SignInClient {
     /// Its identifier at the issuer.
     pub id: String,
     /// Its secret, if the issuer gave it one.
     pub secret: Option<Secret>,
+}
+
+impl SignInClient {
+    /// Names the program by its identifier at the issuer.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self { id: id.into(), secret: None }
+    }
+
+    /// Sets the secret that the issuer gave it.
+    #[must_use]
+    pub fn with_secret(self, secret: impl Into<Option<Secret>>) -> Self {
+        Self { secret: secret.into(), ..self }
+    }
 }
 
 /// Why a user is not signed in.

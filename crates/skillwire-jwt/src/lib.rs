@@ -23,9 +23,7 @@
 //!     wFBHAIUfE76kC5KxJ3vz_vV9vfgKzZJxtnpP3R6Fqi1OCkvQJMpCPA78KC_1xpvhKlOEHJPGhcsN01QIH2TNKw";
 //! let algorithms = [Algorithm::Es256].into();
 //! let now = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-//! let expected = |now| Expected {
-//!     issuer: "https://id.example", audiences: &["hub"], algorithms: &algorithms, now,
-//! };
+//! let expected = |now| Expected::new("https://id.example", &["hub"], &algorithms, now);
 //!
 //! let claims = UnverifiedJwt::read(token)?.verify(&keys, expected(now(1_000)))?;
 //! assert_eq!(claims["sub"], "ana");

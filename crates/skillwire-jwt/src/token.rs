@@ -116,6 +116,7 @@ pub struct UnverifiedJwt<'a> {
 
 /// What a token must say.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Expected<'a> {
     /// The issuer, compared to the byte.
     pub issuer: &'a str,
@@ -125,6 +126,19 @@ pub struct Expected<'a> {
     pub algorithms: &'a BTreeSet<Algorithm>,
     /// The time.
     pub now: SystemTime,
+}
+
+impl<'a> Expected<'a> {
+    /// Expects a token of this issuer for one of these audiences, signed with one of these algorithms,
+    /// that is valid now.
+    pub fn new(
+        issuer: &'a str,
+        audiences: &'a [&'a str],
+        algorithms: &'a BTreeSet<Algorithm>,
+        now: SystemTime,
+    ) -> Self {
+        Self { issuer, audiences, algorithms, now }
+    }
 }
 
 impl<'a> UnverifiedJwt<'a> {

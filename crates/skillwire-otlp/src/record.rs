@@ -94,6 +94,7 @@ impl Resource {
 
 /// Which traces are collected.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Sampling {
     /// The share of traces that begin here, from 0 to 1.
     pub share: f64,
@@ -105,6 +106,20 @@ pub struct Sampling {
 impl Default for Sampling {
     fn default() -> Self {
         Self { share: 1.0, follows_client: true }
+    }
+}
+
+impl Sampling {
+    /// Sets the share of traces that begin here, from 0 to 1.
+    #[must_use]
+    pub fn with_share(self, share: f64) -> Self {
+        Self { share, ..self }
+    }
+
+    /// Says whether a client decides about traces that began at it.
+    #[must_use]
+    pub fn following_client(self, follows_client: bool) -> Self {
+        Self { follows_client, ..self }
     }
 }
 

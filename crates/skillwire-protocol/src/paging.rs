@@ -13,11 +13,19 @@ pub const MAX_CURSOR_BYTES: usize = 64 * 1024;
 
 /// Limits on how much of a listing is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PageLimits {
     /// The most pages.
     pub pages: usize,
     /// The most items on all pages together.
     pub items: usize,
+}
+
+impl PageLimits {
+    /// Limits how many pages are read, and how many items on all of them together.
+    pub const fn new(pages: usize, items: usize) -> Self {
+        Self { pages, items }
+    }
 }
 
 /// The reason why a listing was not read to its end.
@@ -121,7 +129,7 @@ pub fn cursor_params(cursor: Option<&str>) -> Map<String, Value> {
 mod tests {
     use super::*;
 
-    const LIMITS: PageLimits = PageLimits { pages: 3, items: 5 };
+    const LIMITS: PageLimits = PageLimits::new(3, 5);
 
     /// Walks pages that are given as their items and the next cursor.
     fn walk(answers: &[(usize, Option<&str>)]) -> (Vec<usize>, Option<Truncation>, Vec<String>) {

@@ -327,7 +327,7 @@ impl Remote {
     /// Returns the entry reader for the user's policy.
     fn entry_reader(&self) -> ReadEntries {
         let Policy { limits, keeps_entry_text, .. } = *self.settings.policy;
-        ReadEntries { limits, keep_text: keeps_entry_text }
+        ReadEntries::default().with_limits(limits).with_entry_text(keeps_entry_text)
     }
 
     fn fresh_listing(&self) -> Option<Arc<Listing>> {

@@ -14,5 +14,5 @@ pub fn watch_skill_folders(
     folders: Vec<PathBuf>,
     on_change: impl FnMut(FolderChanges) + Send + 'static,
 ) -> (FolderWatcher, WatchState) {
-    FolderWatcher::start(folders, WatchRules { unit_marker: SKILL_FILE, is_ignored }, on_change)
+    FolderWatcher::start(folders, WatchRules::new(SKILL_FILE, is_ignored), on_change)
 }

@@ -56,7 +56,7 @@ fn file_name(label: &ServerLabel) -> String {
 }
 
 fn read(text: &str) -> Option<KnownDialect> {
-    let fields = strict_json::object(text, JsonLimits { depth: 2, nodes: 8 }).ok()?;
+    let fields = strict_json::object(text, JsonLimits::new(2, 8)).ok()?;
     let text = |key: &str| fields.get(key).and_then(Value::as_str);
     Some(KnownDialect {
         described: text("described")?.parse().ok()?,

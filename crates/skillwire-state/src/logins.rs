@@ -108,7 +108,7 @@ fn file_name(label: &ServerLabel) -> String {
 /// Reads a login by hand: an error of a derived reader would quote the value, which may be a
 /// secret.
 fn read(text: &str) -> Option<Login> {
-    let fields = strict_json::object(text, JsonLimits { depth: 4, nodes: 10_000 }).ok()?;
+    let fields = strict_json::object(text, JsonLimits::new(4, 10_000)).ok()?;
     let optional = |key: &str| match fields.get(key) {
         None => Some(None),
         Some(Value::String(text)) => Some(Some(text.clone())),

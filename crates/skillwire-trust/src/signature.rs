@@ -33,6 +33,7 @@ impl Voucher {
 /// The user's rule about one skill, by the names of trusted signers. Every list is one of
 /// alternatives.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct SignatureRule {
     /// The skill is loaded only if one of these vouches for it.
     pub required: Vec<Box<str>>,
@@ -40,6 +41,26 @@ pub struct SignatureRule {
     pub instead_of_asking: Vec<Box<str>>,
     /// The user is shown whether one of these vouches for it.
     pub shown: Vec<Box<str>>,
+}
+
+impl SignatureRule {
+    /// Sets the signers of whom one must vouch for the skill.
+    #[must_use]
+    pub fn with_required(self, required: Vec<Box<str>>) -> Self {
+        Self { required, ..self }
+    }
+
+    /// Sets the signers who spare the user the question whether the skill may be loaded.
+    #[must_use]
+    pub fn with_instead_of_asking(self, instead_of_asking: Vec<Box<str>>) -> Self {
+        Self { instead_of_asking, ..self }
+    }
+
+    /// Sets the signers whom the user is shown.
+    #[must_use]
+    pub fn with_shown(self, shown: Vec<Box<str>>) -> Self {
+        Self { shown, ..self }
+    }
 }
 
 impl SignatureRule {

@@ -17,7 +17,7 @@
 //! let folder = tempfile::tempdir()?;
 //! let root = folder.path().canonicalize()?;
 //! let (sender, changes) = mpsc::channel();
-//! let rules = WatchRules { unit_marker: "SKILL.md", is_ignored: |name| name == ".git" };
+//! let rules = WatchRules::new("SKILL.md", |name| name == ".git");
 //! let (_watcher, _state) = FolderWatcher::start(vec![root.clone()], rules, move |change| {
 //!     let _ = sender.send(change);
 //! });
@@ -50,6 +50,7 @@ mod tests;
 
 /// What the watcher needs to know about the files in the folders.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct WatchRules {
     /// The name of the file that makes a directory a unit, such as a skill or a project.
     ///
@@ -59,6 +60,13 @@ pub struct WatchRules {
     pub unit_marker: &'static str,
     /// Tells whether a file or directory of this name is ignored, with everything in it.
     pub is_ignored: fn(&str) -> bool,
+}
+
+impl WatchRules {
+    /// Names the file that makes a directory a unit, and says which names are ignored.
+    pub const fn new(unit_marker: &'static str, is_ignored: fn(&str) -> bool) -> Self {
+        Self { unit_marker, is_ignored }
+    }
 }
 
 /// What may have changed.

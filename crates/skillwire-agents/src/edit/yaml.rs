@@ -17,7 +17,7 @@ pub(super) fn read(text: &str) -> Result<Map<String, Value>, EditError> {
     let syntax = |message: String| EditError::Syntax { format: "YAML", message };
     let body = text.strip_prefix("---\n").unwrap_or(text);
     let file = format!("---\n{body}\n---\n");
-    let limits = Limits { bytes: 1 << 20, depth: 64, nodes: 100_000 };
+    let limits = Limits::default().with_bytes(1 << 20).with_depth(64).with_nodes(100_000);
     let fenced = split(file.as_bytes()).map_err(|finding| syntax(finding.message.clone()))?;
     let (document, findings) = parse(file.as_bytes(), &fenced, &limits);
     match document {

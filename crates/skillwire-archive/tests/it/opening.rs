@@ -111,8 +111,7 @@ fn only_the_owners_right_to_run_is_taken_over_ar_08() {
 
 #[test]
 fn limits_are_inclusive_ar_09() {
-    let limits =
-        ArchiveLimits { bytes: 8, entries: 3, depth: 2, path: 8, ..ArchiveLimits::default() };
+    let limits = ArchiveLimits::default().with_bytes(8).with_entries(3).with_depth(2).with_path(8);
     let open = |members: &[TarMember]| {
         let opened = unpack(ArchiveFormat::TarGz, &tar_gz(members), &limits);
         opened.map(|files| files.len()).map_err(|refused| refused.reason())

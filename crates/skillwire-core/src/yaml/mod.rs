@@ -34,6 +34,7 @@ const MOST_REPAIRS: usize = 32;
 
 /// Limits on how much frontmatter is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// The most bytes between the fences.
     pub bytes: usize,
@@ -46,6 +47,26 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self { bytes: 65_536, depth: 32, nodes: 10_000 }
+    }
+}
+
+impl Limits {
+    /// Sets the most bytes between the fences.
+    #[must_use]
+    pub fn with_bytes(self, bytes: usize) -> Self {
+        Self { bytes, ..self }
+    }
+
+    /// Sets the most mappings and lists inside each other, the outermost mapping included.
+    #[must_use]
+    pub fn with_depth(self, depth: usize) -> Self {
+        Self { depth, ..self }
+    }
+
+    /// Sets the most keys, values, mappings and lists together.
+    #[must_use]
+    pub fn with_nodes(self, nodes: usize) -> Self {
+        Self { nodes, ..self }
     }
 }
 

@@ -183,13 +183,13 @@ fn ten_megabytes_are_refused_before_parsing_h_41() {
 
 #[test]
 fn frontmatter_that_is_too_large_is_marked_whole_fmt_28() {
-    let (_, findings) = read("a: 1\nb: 2\n", &Limits { bytes: 9, ..Limits::default() });
+    let (_, findings) = read("a: 1\nb: 2\n", &Limits::default().with_bytes(9));
     assert_eq!(findings[0].span, Some(Span::new(4, 14)));
 }
 
 #[test]
 fn each_limit_is_inclusive_fmt_28() {
-    let limits = Limits { bytes: 20, depth: 3, nodes: 6 };
+    let limits = Limits::default().with_bytes(20).with_depth(3).with_nodes(6);
     let code = |yaml: &str| read(yaml, &limits).1.first().map(|finding| finding.code);
     assert_eq!(
         code("a: 12345678901234567\n".get(1..).unwrap_or_default()),

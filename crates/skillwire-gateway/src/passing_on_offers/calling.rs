@@ -124,7 +124,7 @@ impl PassedOnCall {
             params.insert("arguments".to_owned(), arguments.clone().into());
         }
         let progress = client.progress().is_wanted();
-        let terms = CallTerms { progress, forms: client.can_ask() };
+        let terms = CallTerms::default().with_progress(progress).with_forms(client.can_ask());
         RunningCall::start(&self.state, self.method, params, terms)
     }
 

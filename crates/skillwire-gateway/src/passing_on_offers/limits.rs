@@ -67,6 +67,6 @@ impl OfferLimits {
     }
 
     pub(crate) fn pages(&self) -> PageLimits {
-        PageLimits { pages: self.pages, items: self.items }
+        PageLimits::new(self.pages, self.items)
     }
 }

@@ -17,7 +17,7 @@ use super::Host;
 
 /// The most pages of one directory, and the most children on them: as many files as a skill may
 /// have.
-const CHILDREN: PageLimits = PageLimits { pages: 20, items: 2 * limits::MAX_FILES };
+const CHILDREN: PageLimits = PageLimits::new(20, 2 * limits::MAX_FILES);
 
 /// A directory entry, as the server reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use super::Host;
 const LIST: &str = method::RESOURCES_TEMPLATES_LIST;
 
 /// The most templates that the host requests and shows.
-const LIMITS: PageLimits = PageLimits { pages: 10, items: 200 };
+const LIMITS: PageLimits = PageLimits::new(10, 200);
 
 impl Host {
     /// Lists the skill templates that a server offers, for the user to choose from.

@@ -14,7 +14,7 @@ use crate::window::find;
 const MAX_REQUESTS: usize = 1_100;
 
 /// The bounds of one directory's listing. The walk bounds requests and children itself.
-const PAGES: PageLimits = PageLimits { pages: MAX_REQUESTS, items: usize::MAX };
+const PAGES: PageLimits = PageLimits::new(MAX_REQUESTS, usize::MAX);
 
 /// The most violations that one walk reports.
 const MAX_FINDINGS: usize = 100;

@@ -135,7 +135,7 @@ async fn a_changed_skill_says_how_it_changed_hst_89() {
 #[tokio::test]
 async fn an_approval_never_covers_dynamic_content_and_never_comes_back_hst_91_h_46() {
     let server = refunds();
-    let policy = Policy { dynamic: DynamicPolicy::Ask, ..Policy::default() };
+    let policy = Policy::default().with_dynamic(DynamicPolicy::Ask);
     let user = User::yes();
     let host = host_from(Host::builder().policy(policy).prompter(user.clone()), &server);
     host.approved_now("acme:refunds").await.unwrap();
@@ -422,7 +422,7 @@ async fn a_question_counts_for_its_period_and_a_refused_one_not_at_all_h_59() {
     let server = refunds();
     let user = User::no();
     let clock = SetClock::default();
-    let policy = Policy { questions_per_skill: 1, ..Policy::default() };
+    let policy = Policy::default().with_questions_per_skill(1);
     let builder = Host::builder().policy(policy).prompter(user.clone()).clock(clock.clone());
     let host = host_from(builder, &server);
     for (round, reason) in
@@ -456,7 +456,7 @@ async fn a_clock_that_jumps_neither_frees_nor_blocks_questions_and_keeps_approva
     let server = refunds();
     let user = User::no();
     let clock = SetClock::default();
-    let policy = Policy { questions_per_skill: 1, ..Policy::default() };
+    let policy = Policy::default().with_questions_per_skill(1);
     let builder = Host::builder().policy(policy).prompter(user.clone()).clock(clock.clone());
     let host = host_from(builder, &server);
     let ask = async |round: usize| {

@@ -17,8 +17,8 @@ const SHARED: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn policy() -> Policy {
-    let budgets = Budgets { discovery_time: SHARED, ..Budgets::default() };
-    Policy { budgets, ..Policy::default() }
+    let budgets = Budgets::default().with_discovery_time(SHARED);
+    Policy::default().with_budgets(budgets)
 }
 
 #[tokio::test(start_paused = true)]

@@ -292,12 +292,12 @@ async fn a_repeated_cursor_ends_the_listing_and_keeps_what_came_hst_111_h_05() {
 #[tokio::test]
 async fn endless_pages_end_at_the_budget_hst_111_h_06() {
     for budgets in [
-        Budgets { pages: 50, ..Budgets::default() },
-        Budgets { entries: 50, ..Budgets::default() },
-        Budgets { listing_bytes: 15_000, ..Budgets::default() },
+        Budgets::default().with_pages(50),
+        Budgets::default().with_entries(50),
+        Budgets::default().with_listing_bytes(15_000),
     ] {
         let server = HostileServer::new().fault(Fault::EndlessPages);
-        let policy = Policy { budgets, ..Policy::default() };
+        let policy = Policy::default().with_budgets(budgets);
         let host = host_from(Host::builder().policy(policy), &server);
         let listing = host.list(&label("acme")).await.unwrap();
         assert_eq!(listing.truncated.as_ref().unwrap().reason, Reason::BudgetExhausted);

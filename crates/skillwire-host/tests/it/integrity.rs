@@ -150,8 +150,8 @@ async fn a_large_answer_is_cut_off_before_it_is_decoded_hst_110_h_35() {
 #[tokio::test]
 async fn what_a_server_costs_in_one_session_is_bounded_hst_110() {
     let server = HostileServer::new().skill("big", [("x.md", "x".repeat(4_000))]);
-    let budgets = Budgets { session_bytes: 10_000, ..Budgets::default() };
-    let policy = Policy { budgets, ..Policy::default() };
+    let budgets = Budgets::default().with_session_bytes(10_000);
+    let policy = Policy::default().with_budgets(budgets);
     let window =
         host_from(Host::builder().policy(policy), &server).window("acme:big").await.unwrap();
     assert!(window.read("x.md").await.is_ok());
@@ -296,7 +296,7 @@ async fn errors_on_a_listed_file_are_told_apart_hst_62_hst_116_h_43() {
 }
 
 fn asking() -> Policy {
-    Policy { dynamic: DynamicPolicy::Ask, ..Policy::default() }
+    Policy::default().with_dynamic(DynamicPolicy::Ask)
 }
 
 #[tokio::test]
@@ -338,10 +338,10 @@ async fn a_dynamic_skill_may_use_its_total_to_the_last_byte_hst_21_h_45() {
     let skill_md = "---\nname: daily\ndescription: Use when testing.\n---\n";
     for (bytes, allowed) in [(100, true), (101, false)] {
         let most = u64::try_from(skill_md.len()).unwrap() + 100;
-        let limits = EntryLimits { bytes: most, ..EntryLimits::default() };
+        let limits = EntryLimits::new().with_bytes(most);
         let files = [("SKILL.md", skill_md.to_owned()), ("x.md", "x".repeat(bytes))];
         let server = HostileServer::new().dynamic_skill("daily", files);
-        let host = host_from(Host::builder().policy(Policy { limits, ..asking() }), &server);
+        let host = host_from(Host::builder().policy(asking().with_limits(limits)), &server);
         let window = host.window("acme:daily").await.unwrap();
         let read = window.read("x.md").await;
         assert_eq!(read.is_ok(), allowed, "{read:?}");

@@ -144,10 +144,8 @@ async fn with_a_lock_file_only_files_of_locked_skills_are_read_hst_88() {
 #[tokio::test]
 async fn a_server_whose_skills_are_not_all_known_is_not_read_hst_38() {
     let server = server().skill("second", [("x.md", "x")]).fault(Fault::PageSize(1));
-    let builder = Host::builder().policy(skillwire_host::Policy {
-        budgets: skillwire_host::Budgets { pages: 1, ..Default::default() },
-        ..Default::default()
-    });
+    let budgets = skillwire_host::Budgets::default().with_pages(1);
+    let builder = Host::builder().policy(skillwire_host::Policy::default().with_budgets(budgets));
     let host = host_from(builder, &server);
     assert_eq!(reason(&host, "docs://readme").await, Reason::BudgetExhausted);
     assert_eq!(server.count("resources/read"), 0);

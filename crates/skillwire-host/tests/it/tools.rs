@@ -257,7 +257,7 @@ async fn skills_of_an_untrusted_project_are_gated_hst_119_fmt_33() {
 #[tokio::test]
 async fn the_directories_of_a_dynamic_skill_verify_nothing_hst_66() {
     let server = HostileServer::new().dynamic_skill("daily", [("x.md", "x")]);
-    let policy = Policy { dynamic: DynamicPolicy::Ask, ..Policy::default() };
+    let policy = Policy::default().with_dynamic(DynamicPolicy::Ask);
     let host = host_from(Host::builder().policy(policy), &server);
     let found = host.verify(&label("acme"), VerifyOptions::default(), &|_| ()).await.unwrap();
     assert_eq!((found.dynamic, found.files), (1, 0), "nothing of it counts as verified");

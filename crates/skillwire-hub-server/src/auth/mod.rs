@@ -186,12 +186,7 @@ impl Authenticator {
         };
         let algorithms = Algorithm::ALL.into();
         let audiences = [self.audience.as_str()];
-        let expected = Expected {
-            issuer,
-            audiences: &audiences,
-            algorithms: &algorithms,
-            now: SystemTime::now(),
-        };
+        let expected = Expected::new(issuer, &audiences, &algorithms, SystemTime::now());
         let known = self.issuer(issuer)?;
         let keys = known.keys(false).await.map_err(unavailable)?;
         match jwt.verify(&keys, expected) {

@@ -256,7 +256,7 @@ impl<'a, S: SkillServer + ListReleased> DialectDetection<'a, S> {
     async fn names(&self, known: Option<Dialect>) -> ListingAttempt {
         let origin = self.server.origin();
         let mut skills = Vec::new();
-        let mut pager = Pager::new(PageLimits { pages: MOST_PAGES, items: MOST_ITEMS });
+        let mut pager = Pager::new(PageLimits::new(MOST_PAGES, MOST_ITEMS));
         let truncated = loop {
             let answer = self.server.ask(method::SKILLS_LIST, pager.params()).await;
             let answer = match answer {

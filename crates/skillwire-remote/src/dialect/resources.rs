@@ -26,7 +26,7 @@ pub(super) async fn list<S: SkillServer>(
     scope: Option<&str>,
 ) -> Result<Result<Resources, Refusal>, AskError> {
     let mut items = Vec::new();
-    let mut pager = Pager::new(PageLimits { pages: MOST_PAGES, items: MOST_ITEMS });
+    let mut pager = Pager::new(PageLimits::new(MOST_PAGES, MOST_ITEMS));
     let stopped = loop {
         let mut params = pager.params();
         params.extend(scope.map(|scope| ("uri".to_owned(), scope.into())));

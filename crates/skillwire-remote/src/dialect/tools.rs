@@ -10,7 +10,7 @@ use skillwire_protocol::{NextPage, PageLimits, Pager, method};
 use super::{SkillServer, detection::declares};
 
 /// The most tools that the host looks at.
-const LIMITS: PageLimits = PageLimits { pages: 5, items: 5_000 };
+const LIMITS: PageLimits = PageLimits::new(5, 5_000);
 
 #[derive(Deserialize)]
 struct ToolsPage {

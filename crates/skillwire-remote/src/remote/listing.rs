@@ -83,7 +83,7 @@ impl Remote {
     ) -> Result<(Listing, Duration), NoListing> {
         let budgets = self.settings.policy.budgets;
         let mut collecting = ListingInProgress::default();
-        let mut pager = Pager::new(PageLimits { pages: budgets.pages, items: budgets.entries });
+        let mut pager = Pager::new(PageLimits::new(budgets.pages, budgets.entries));
         let mut bytes = 0_u64;
         // The entries of the previous page, which are parsed while the next page is on its way.
         let mut reading: Option<PageParsing> = None;

@@ -38,7 +38,7 @@ pub(super) fn document(text: &str) -> Result<Map<String, Value>, InvalidServer> 
         return Err(InvalidServer::new(format!("has more than {MAX_BYTES} bytes")));
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    strict_json::object(text, JsonLimits { depth: 16, nodes: 50_000 })
+    strict_json::object(text, JsonLimits::new(16, 50_000))
         .map_err(|error| InvalidServer::new(format!("is not a JSON object: {error}")))
 }
 

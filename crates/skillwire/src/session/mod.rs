@@ -476,8 +476,10 @@ fn host(settings: &HostSettings, options: &SessionOptions) -> Result<HostBuilder
     let dynamic = if options.allow_dynamic { DynamicPolicy::Ask } else { DynamicPolicy::Decline };
     let keeps_entry_text = options.keeps_entry_text;
     let unattended_approvals = settings.user()?.unattended_approvals;
-    let mut policy =
-        Policy { dynamic, keeps_entry_text, unattended_approvals, ..Policy::default() };
+    let mut policy = Policy::default()
+        .with_dynamic(dynamic)
+        .with_entry_text(keeps_entry_text)
+        .with_unattended_approvals(unattended_approvals);
     if let Some(wait) = options.wait {
         policy.budgets.discovery_time = wait;
         policy.budgets.listing_time = wait;

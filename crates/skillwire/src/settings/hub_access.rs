@@ -86,7 +86,8 @@ impl AccessTable {
     /// Resolves who is admitted and what decides. Everything is checked before it replaces what works.
     pub(crate) fn resolve(&self, folder: &Path) -> Result<HubAccess, Failure> {
         let mut access = HubAccess::default();
-        access.configured = ConfiguredAccess { groups: self.groups()?, roles: self.roles()? };
+        access.configured =
+            ConfiguredAccess::default().with_groups(self.groups()?).with_roles(self.roles()?);
         access.administrators = subjects("administrators", &self.administrators)?;
         access.blocked = subjects("blocked", &self.blocked)?;
         for table in &self.issuers {
@@ -187,7 +188,7 @@ impl IssuerTable {
     fn client(&self) -> Result<Option<SignInClient>, Failure> {
         let secret = self.client_secret.clone();
         match &self.client_id {
-            Some(id) if !id.is_empty() => Ok(Some(SignInClient { id: id.clone(), secret })),
+            Some(id) if !id.is_empty() => Ok(Some(SignInClient::new(id).with_secret(secret))),
             None if secret.is_none() => Ok(None),
             _ => Err(Failure::usage(format!(
                 "`client-id` of the issuer `{}` is missing.",

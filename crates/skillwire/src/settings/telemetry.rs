@@ -80,7 +80,7 @@ fn sampling(name: Option<&str>, share: f64) -> Option<Sampling> {
         "traceidratio" => share,
         _ => return None,
     };
-    Some(Sampling { share, follows_client })
+    Some(Sampling::default().with_share(share).following_client(follows_client))
 }
 
 /// Splits `name=value,other=value`; a part without `=` is none.
@@ -109,7 +109,7 @@ mod tests {
         let share = ("OTEL_TRACES_SAMPLER_ARG", "0.25");
         let read = settings(&[endpoint, headers, sampler, share]).unwrap().unwrap();
         assert_eq!(read.headers.len(), 2);
-        assert_eq!(read.sampling, Sampling { share: 0.25, follows_client: false });
+        assert_eq!(read.sampling, Sampling::default().with_share(0.25).following_client(false));
         assert!(!format!("{read:?}").contains("secret"));
     }
 

@@ -185,10 +185,11 @@ impl SignatureRules for TrustRules {
         let path = skill.uri.root().segments().join("/");
         let origin = skill.origin.label();
         let found = self.rules.iter().find(|rule| rule.is_about(origin, &path));
-        found.map_or_else(SignatureRule::default, |rule| SignatureRule {
-            required: rule.require.clone(),
-            instead_of_asking: rule.instead_of_asking.clone(),
-            shown: rule.show.clone(),
+        found.map_or_else(SignatureRule::default, |rule| {
+            SignatureRule::default()
+                .with_required(rule.require.clone())
+                .with_instead_of_asking(rule.instead_of_asking.clone())
+                .with_shown(rule.show.clone())
         })
     }
 

@@ -136,8 +136,8 @@ async fn an_approved_skill_of_an_older_server_loads_while_its_server_is_away_p_0
                 if is_away { ScriptedReply::Never } else { ScriptedReply::Honest }
             });
         }
-        let budgets = Budgets { answer_time: Duration::from_secs(1), ..Budgets::default() };
-        let policy = Policy { budgets, ..Policy::default() };
+        let budgets = Budgets::default().with_answer_time(Duration::from_secs(1));
+        let policy = Policy::default().with_budgets(budgets);
         let host = Host::builder().policy(policy).cache(MemoryCache::default()).build();
         host.add_server(label("acme"), endpoint(&server));
         host.allow_legacy_discovery(&label("acme")).unwrap();

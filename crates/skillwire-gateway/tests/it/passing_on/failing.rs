@@ -20,8 +20,8 @@ async fn one_that_hangs_leaves_the_others_and_is_listed_when_it_comes_gw_10_g_06
         _ => ScriptedReply::Honest,
     });
     let quick = honest();
-    let budgets = Budgets { answer_time: Duration::from_secs(1), ..Budgets::default() };
-    let policy = Policy { keeps_entry_text: true, budgets, ..Policy::default() };
+    let budgets = Budgets::default().with_answer_time(Duration::from_secs(1));
+    let policy = Policy::default().with_entry_text(true).with_budgets(budgets);
     let plan = Plan { policy, settles: Duration::ZERO, ..Plan::default() };
     let gateway = plan.start(&[("slow", &slow), ("quick", &quick)]).await;
     gateway.until_listed(|skills| !skills.is_empty()).await;
@@ -77,8 +77,8 @@ async fn endless_pages_end_at_the_servers_own_budget_gw_23_g_06() {
     let endless = HostileServer::new().fault(Fault::EndlessPages);
     let circle = honest().fault(Fault::SameCursorForever);
     let quick = honest();
-    let budgets = Budgets { pages: 5, ..Budgets::default() };
-    let policy = Policy { keeps_entry_text: true, budgets, ..Policy::default() };
+    let budgets = Budgets::default().with_pages(5);
+    let policy = Policy::default().with_entry_text(true).with_budgets(budgets);
     let plan = Plan { policy, ..Plan::default() };
     let gateway =
         plan.start(&[("endless", &endless), ("circle", &circle), ("quick", &quick)]).await;

@@ -13,9 +13,9 @@ use super::support::{PATIENCE, Plan};
 const ANSWER_TIME: Duration = Duration::from_secs(2);
 
 fn plan() -> Plan {
-    let budgets = Budgets { answer_time: ANSWER_TIME, ..Budgets::default() };
+    let budgets = Budgets::default().with_answer_time(ANSWER_TIME);
     Plan {
-        policy: Policy { keeps_entry_text: true, budgets, ..Policy::default() },
+        policy: Policy::default().with_entry_text(true).with_budgets(budgets),
         ..Plan::default()
     }
 }

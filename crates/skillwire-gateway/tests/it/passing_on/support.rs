@@ -44,7 +44,7 @@ impl Default for Plan {
         Self {
             admission: Arc::new(AdmitAll),
             options: FollowOptions::default().retries(retry, retry),
-            policy: Policy { keeps_entry_text: true, ..Policy::default() },
+            policy: Policy::default().with_entry_text(true),
             server: TestOptions::default(),
             folders: Vec::new(),
             legacy: false,

@@ -19,9 +19,9 @@ pub(in crate::commands) async fn read_all(
     label: ServerLabel,
     config: &ServerConfig,
 ) -> Result<Vec<ServedFiles>, Failure> {
-    let budgets = Budgets { session_bytes: u64::MAX, ..Budgets::default() };
+    let budgets = Budgets::default().with_session_bytes(u64::MAX);
     let host = Host::builder()
-        .policy(Policy { budgets, ..Policy::default() })
+        .policy(Policy::default().with_budgets(budgets))
         .client_options(session::client_options())
         .build();
     host.add_server(label.clone(), address(&label, config)?);

@@ -42,8 +42,8 @@ impl PassedOnServers {
             .map_err(no_threads)?;
         // Each file and each listing has its own limit. A limit for the whole session would stop a
         // server that runs long enough.
-        let budgets = Budgets { session_bytes: u64::MAX, ..Budgets::default() };
-        let policy = Policy { keeps_entry_text: true, budgets, ..Policy::default() };
+        let budgets = Budgets::default().with_session_bytes(u64::MAX);
+        let policy = Policy::default().with_entry_text(true).with_budgets(budgets);
         let UpstreamSettings { servers, legacy, tools, scheme } = settings;
         let asks =
             if tools.is_empty() { client_options() } else { client_options().relaying_forms() };

@@ -31,9 +31,9 @@ const MOST_BYTES: u64 = 1 << 40;
 pub(super) fn run(args: &VerifyArgs) -> Outcome {
     session::run(args.json, async || {
         let VerifyTarget { label, address, legacy } = target(args)?;
-        let budgets = Budgets { session_bytes: MOST_BYTES, ..Budgets::default() };
+        let budgets = Budgets::default().with_session_bytes(MOST_BYTES);
         let host = Host::builder()
-            .policy(Policy { budgets, ..Policy::default() })
+            .policy(Policy::default().with_budgets(budgets))
             .client_options(session::client_options())
             .build();
         host.add_server(label.clone(), address);
