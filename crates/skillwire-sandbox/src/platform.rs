@@ -15,7 +15,7 @@ mod supported {
         isolation::{IsolationPolicy, IsolationTier, IsolationUnavailable, MissingRequirement},
         job::ScriptJob,
         linux::{
-            cgroup::RunCgroups,
+            cgroup::CgroupSource,
             helper,
             supervisor::{HelperPool, RunFailure},
         },
@@ -28,9 +28,8 @@ mod supported {
     }
 
     pub(crate) fn supervisor(helper: PathBuf, standby_helper: bool) -> RunSupervisor {
-        let cgroups = RunCgroups::detect();
-        let helpers = HelperPool::new(helper, standby_helper, cgroups.hold_memory());
-        RunSupervisor::new(helpers, cgroups)
+        let cgroups = CgroupSource::detect();
+        RunSupervisor::new(HelperPool::new(helper, standby_helper, cgroups))
     }
 
     /// Refuses processors for which the system call filter was never tested, unless the policy

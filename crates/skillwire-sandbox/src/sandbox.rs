@@ -176,7 +176,8 @@ impl Sandbox {
     /// How limits on all processes of a run together will be enforced.
     ///
     /// That depends on the cgroup in which this process was started. The first call may move this
-    /// process into a cgroup below its own.
+    /// process into a cgroup below its own, or ask the user's systemd manager for one and wait for its
+    /// answer, at most 2 seconds.
     pub fn aggregate_enforcement(&self) -> AggregateEnforcement {
         self.supervisor().aggregate_enforcement()
     }

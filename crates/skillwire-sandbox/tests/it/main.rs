@@ -22,3 +22,4 @@ mod processes;
 mod support;
 mod survivors;
 mod test_skip;
+mod user_manager;

@@ -10,6 +10,8 @@ use std::{collections::BTreeSet, io::Write as _, sync::Mutex};
 pub(crate) enum TestNeed {
     /// A version 2 cgroup in which this process can make others.
     Cgroups,
+    /// A systemd manager of the ordinary user that runs the tests, which gives cgroups.
+    UserManager,
     /// An effective user id of 0.
     Root,
     /// A kernel that gives a tier of isolation.
@@ -35,6 +37,7 @@ impl TestNeed {
     fn variable(self) -> &'static str {
         match self {
             Self::Cgroups => "SKILLWIRE_REQUIRE_CGROUPS",
+            Self::UserManager => "SKILLWIRE_REQUIRE_USER_MANAGER",
             Self::Root => "SKILLWIRE_REQUIRE_ROOT",
             Self::Isolation => "SKILLWIRE_REQUIRE_ISOLATION",
             Self::Interpreters => "SKILLWIRE_REQUIRE_INTERPRETERS",

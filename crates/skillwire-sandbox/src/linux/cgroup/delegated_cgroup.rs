@@ -38,7 +38,7 @@ pub(super) enum CgroupVersion {
 }
 
 /// Why a cgroup cannot be used, for users.
-type Unusable = String;
+pub(super) type Unusable = String;
 
 impl DelegatedCgroup {
     /// Finds the cgroup of this process, prepares it, and removes what earlier processes left
@@ -52,6 +52,14 @@ impl DelegatedCgroup {
             .or_else(|why| Self::of_version_1().ok_or(why))?;
         run_cgroup::remove_abandoned(&delegated.base);
         Ok(delegated)
+    }
+
+    /// Prepares the cgroup that a service manager gave to another process, `pid`, alone.
+    pub(super) fn of_process(pid: u32) -> Result<Self, Unusable> {
+        let given = OwnCgroup::of_entry(&pid.to_string())
+            .filter(|given| OwnCgroup::of_this_process().is_none_or(|own| own.path != given.path))
+            .ok_or_else(|| "the process is still in its old cgroup".to_owned())?;
+        Self::prepare(&given, pid)
     }
 
     /// A cgroup at the top of the hierarchy, for root in a cgroup that others are in as well.
@@ -180,8 +188,12 @@ pub(super) struct OwnCgroup {
 
 impl OwnCgroup {
     pub(super) fn of_this_process() -> Option<Self> {
-        let read = |file| fs::read_to_string(file).unwrap_or_default();
-        Self::find(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
+        Self::of_entry("self")
+    }
+
+    fn of_entry(process: &str) -> Option<Self> {
+        let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
+        Self::find(&read("/proc/self/mountinfo"), &read(&format!("/proc/{process}/cgroup")))
     }
 
     /// Finds a process's version 2 cgroup in its lists of mounts and of cgroups.
@@ -199,11 +211,7 @@ impl OwnCgroup {
     fn check_exclusive(&self, pid: u32) -> Result<(), Unusable> {
         let pid = pid.to_string();
         if words(&self.path.join("cgroup.procs")).iter().any(|other| *other != pid) {
-            return Err(
-                "the cgroup of this process holds other processes as well; start it as a service, or with \
-                        `systemd-run --user --scope -p Delegate=yes`"
-                    .to_owned(),
-            );
+            return Err("the cgroup of this process holds other processes as well".to_owned());
         }
         let owned = fs::metadata(&self.path).is_ok_and(|metadata| metadata.uid() != 0);
         if self.topmost || owned || is_marked_delegated(&self.path) {
@@ -231,6 +239,16 @@ fn find_version_1(mounts: &str, cgroups: &str) -> Option<PathBuf> {
         let root = fields.next()?;
         let mount_point = fields.next()?;
         Some(Path::new(mount_point).join(Path::new(cgroup).strip_prefix(root).ok()?))
+    })
+}
+
+/// Whether cgroups of version 2 can bound memory or processes on this machine, as far as this process
+/// sees them.
+pub(super) fn machine_has_controllers() -> bool {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    version_2_mounts(&mounts).any(|(_, mount_point)| {
+        let available = words(&mount_point.join("cgroup.controllers"));
+        are_enough(&available.iter().map(String::as_str).collect::<Vec<_>>())
     })
 }
 

@@ -6,7 +6,8 @@ use std::{
         fd::{AsFd as _, BorrowedFd, OwnedFd},
         unix::net::UnixStream,
     },
-    path::PathBuf,
+    path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -18,7 +19,11 @@ use rustix::{
 };
 
 use super::{
-    super::{process_tree, scratch_folder::ScratchFolder},
+    super::{
+        cgroup::{CgroupSource, RunCgroups},
+        process_tree,
+        scratch_folder::ScratchFolder,
+    },
     fork_server::ForkServer,
     timespec,
 };
@@ -36,6 +41,8 @@ pub(super) struct HelperProcess {
     tier: IsolationTier,
     /// Dropped after the process has ended, which removes what a killed helper could not.
     scratch: ScratchFolder,
+    /// Makes the cgroup that this process can be moved to.
+    cgroups: Arc<RunCgroups>,
 }
 
 impl HelperProcess {
@@ -45,8 +52,13 @@ impl HelperProcess {
         control: UnixStream,
         tier: IsolationTier,
         scratch: ScratchFolder,
+        cgroups: Arc<RunCgroups>,
     ) -> Self {
-        Self { pid, pidfd, control: Some(control), tier, scratch }
+        Self { pid, pidfd, control: Some(control), tier, scratch, cgroups }
+    }
+
+    pub(super) fn cgroups(&self) -> &RunCgroups {
+        &self.cgroups
     }
 
     pub(super) fn scratch(&self) -> &ScratchFolder {
@@ -120,25 +132,66 @@ fn is_readable_within(descriptor: BorrowedFd<'_>, timeout: Option<Duration>) -> 
 #[derive(Debug)]
 pub(crate) struct HelperPool {
     program: PathBuf,
-    /// Started with the first helper.
-    fork_server: Mutex<Option<ForkServer>>,
+    cgroups: CgroupSource,
+    fork_server: Mutex<ForkServerSlot>,
     /// Whether another helper is made when a run takes one.
     keep_standby: bool,
-    /// Whether cgroups bound the memory of runs, which helpers prepare for.
-    memory_is_held: bool,
     /// The helper that waits for the next run.
     standby: Mutex<Option<HelperProcess>>,
 }
 
+#[derive(Debug, Default)]
+struct ForkServerSlot {
+    /// Started with the first helper, or when the user's systemd manager is first asked for a cgroup.
+    running: Option<ForkServer>,
+    /// Set once that manager gave none. It is not asked again: each time could take seconds.
+    refused: Option<Arc<RunCgroups>>,
+}
+
+impl ForkServerSlot {
+    fn start(&mut self, program: &Path, source: &CgroupSource) -> io::Result<ForkServer> {
+        let cgroups = match (source, &self.refused) {
+            (CgroupSource::Known(cgroups), _) | (_, Some(cgroups)) => Arc::clone(cgroups),
+            (CgroupSource::UserManager { manager, own }, None) => {
+                match ForkServer::start_in_scope(program, manager) {
+                    Ok(server) => return Ok(server),
+                    Err(why) => {
+                        let others = format!("the user's systemd manager gave none ({why})");
+                        Arc::clone(self.refused.insert(RunCgroups::none(own, &others)))
+                    }
+                }
+            }
+        };
+        ForkServer::start(program, cgroups)
+    }
+}
+
 impl HelperPool {
     /// Makes helpers from this program; `keep_standby` keeps one ready for the next run.
-    pub(crate) fn new(program: PathBuf, keep_standby: bool, memory_is_held: bool) -> Self {
+    pub(crate) fn new(program: PathBuf, keep_standby: bool, cgroups: CgroupSource) -> Self {
         Self {
             program,
+            cgroups,
             fork_server: Mutex::default(),
             keep_standby,
-            memory_is_held,
             standby: Mutex::default(),
+        }
+    }
+
+    /// Makes the cgroups of runs. Starts the fork server where only that tells whether there are any.
+    pub(super) fn cgroups(&self) -> Arc<RunCgroups> {
+        if let CgroupSource::Known(cgroups) = &self.cgroups {
+            return Arc::clone(cgroups);
+        }
+        let mut slot = self.fork_server.lock();
+        if let Some(server) = &slot.running {
+            return Arc::clone(server.cgroups());
+        }
+        match slot.start(&self.program, &self.cgroups) {
+            Ok(server) => Arc::clone(slot.running.insert(server).cgroups()),
+            Err(error) => {
+                RunCgroups::none("no helper can be started", &format!("so none is asked ({error})"))
+            }
         }
     }
 
@@ -174,13 +227,13 @@ impl HelperPool {
     }
 
     fn make(&self, tier: IsolationTier) -> io::Result<HelperProcess> {
-        let mut fork_server = self.fork_server.lock();
+        let mut slot = self.fork_server.lock();
         // A fork server that failed is not put back: after a timeout its late reply would be taken
         // for the answer to the next request, and a run would get the helper of another.
-        if let Some(server) = fork_server.take() {
-            match server.fork_helper(tier, self.memory_is_held) {
+        if let Some(server) = slot.running.take() {
+            match server.fork_helper(tier) {
                 Ok(helper) => {
-                    *fork_server = Some(server);
+                    slot.running = Some(server);
                     return Ok(helper);
                 }
                 // It was ended from outside; a new one is started below.
@@ -188,9 +241,9 @@ impl HelperPool {
                 Err(error) => return Err(error),
             }
         }
-        let server = ForkServer::start(&self.program)?;
-        let helper = server.fork_helper(tier, self.memory_is_held)?;
-        *fork_server = Some(server);
+        let server = slot.start(&self.program, &self.cgroups)?;
+        let helper = server.fork_helper(tier)?;
+        slot.running = Some(server);
         Ok(helper)
     }
 }
@@ -198,4 +251,117 @@ impl HelperPool {
 fn is_hung_up(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
     matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io::Write as _, process::Command, process::Stdio};
+
+    use super::{
+        super::super::cgroup::{UserManager, own_cgroup},
+        *,
+    };
+    use crate::{
+        outcome::AggregateEnforcement,
+        test_skip::{TestNeed, skip},
+    };
+
+    /// A stand-in for the fork server: it closes its standard error, and ends with its requests.
+    const HELPER: &str = "exec 2>/dev/null\nread requests";
+
+    /// What `systemd-run` does at last.
+    const BECOME_THE_HELPER: &str = "while [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"";
+
+    /// A folder with a stand-in for `systemd-run`, which counts how often it was started, and one for the
+    /// fork server.
+    struct StandIns(tempfile::TempDir);
+
+    impl StandIns {
+        fn new(systemd_run: &str) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let asked = folder.path().join("asked");
+            let systemd_run = format!("echo x >> {}\n{systemd_run}", asked.display());
+            for (name, text) in [("systemd-run", systemd_run.as_str()), ("helper", HELPER)] {
+                // Written by another process: a file that this one has open for writing, also in a copy
+                // that another test just made, cannot be executed.
+                let file = folder.path().join(name);
+                let mut writer = Command::new("/bin/sh")
+                    .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
+                    .arg(&file)
+                    .stdin(Stdio::piped())
+                    .spawn()
+                    .unwrap();
+                let script = format!("#!/bin/sh\n{text}\n");
+                writer.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+                assert!(writer.wait().unwrap().success());
+            }
+            Self(folder)
+        }
+
+        /// Starts a fork server twice. Returns what bounds the runs of the second.
+        fn start_twice(&self) -> AggregateEnforcement {
+            let manager = UserManager::asked_by(self.0.path().join("systemd-run"));
+            let source = CgroupSource::UserManager { manager, own: "this one has none".to_owned() };
+            let mut slot = ForkServerSlot::default();
+            let program = self.0.path().join("helper");
+            drop(slot.start(&program, &source).unwrap());
+            slot.start(&program, &source).unwrap().cgroups().enforcement()
+        }
+
+        fn times_asked(&self) -> usize {
+            fs::read_to_string(self.0.path().join("asked")).unwrap().lines().count()
+        }
+    }
+
+    fn reason(enforcement: AggregateEnforcement) -> String {
+        let AggregateEnforcement::Sampled { why } = enforcement else { panic!("{enforcement:?}") };
+        why
+    }
+
+    #[test]
+    fn a_manager_that_refuses_is_quoted_and_not_asked_again() {
+        let stand_ins = StandIns::new("echo 'Failed to start: no room' >&2; exit 1");
+        let why = reason(stand_ins.start_twice());
+        let said = "this one has none, and the user's systemd manager gave none (Failed to start: no room)";
+        assert_eq!(why, said);
+        assert_eq!(stand_ins.times_asked(), 1);
+    }
+
+    #[test]
+    fn a_manager_that_is_not_there_and_one_that_moves_nothing_leave_runs_counted() {
+        let absent = StandIns::new("");
+        fs::remove_file(absent.0.path().join("systemd-run")).unwrap();
+        assert!(reason(absent.start_twice()).contains("gave none (No such file"));
+        let idle = StandIns::new(BECOME_THE_HELPER);
+        assert!(reason(idle.start_twice()).contains("still in its old cgroup"));
+        assert_eq!(idle.times_asked(), 1);
+    }
+
+    #[test]
+    fn a_cgroup_that_the_manager_gave_is_used_if_it_bounds_anything() {
+        let Some(own) = own_cgroup() else {
+            return skip(TestNeed::Cgroups, "this process is in no version 2 cgroup");
+        };
+        let given = own.join(format!("skillwire-test-{}.scope", std::process::id()));
+        if let Err(error) = fs::create_dir(&given) {
+            return skip(TestNeed::Cgroups, &format!("`{}`: {error}", given.display()));
+        }
+        let stand_ins = StandIns::new(&format!(
+            "echo $$ > {}/cgroup.procs || exit 1\n{BECOME_THE_HELPER}",
+            given.display()
+        ));
+        let enforcement = stand_ins.start_twice();
+        let bounds = fs::read_to_string(given.join("cgroup.controllers")).unwrap();
+        if bounds.contains("memory") || bounds.contains("pids") {
+            assert!(matches!(enforcement, AggregateEnforcement::Cgroup { .. }), "{enforcement:?}");
+            assert_eq!(stand_ins.times_asked(), 2, "each fork server has one of its own");
+            fs::remove_dir(given.join("skillwire-supervisor")).unwrap();
+        } else {
+            let why = reason(enforcement);
+            assert!(why.contains("no `memory` and no `pids` controller"), "{why}");
+            assert_eq!(stand_ins.times_asked(), 1);
+        }
+        // No fork server is left in it, or it could not be removed.
+        fs::remove_dir(&given).unwrap();
+    }
 }

@@ -24,7 +24,7 @@ use rustix::event::Timespec;
 use self::{active_run::ActiveRun, maintenance::MaintenanceThread, script_streams::ScriptStreams};
 pub(crate) use self::{helper_pool::HelperPool, run_failure::RunFailure};
 use super::{
-    cgroup::{RunCgroup, RunCgroups},
+    cgroup::RunCgroup,
     helper_protocol::{FileSpec, InputSpec, JobSpec, ScriptProgram, send},
     process_tree,
     run_meter::RunMeter,
@@ -57,14 +57,13 @@ pub(crate) struct FinishedRun {
 pub(crate) struct RunSupervisor {
     helpers: Arc<HelperPool>,
     maintenance: MaintenanceThread,
-    cgroups: RunCgroups,
 }
 
 impl RunSupervisor {
-    pub(crate) fn new(helpers: HelperPool, cgroups: RunCgroups) -> Self {
+    pub(crate) fn new(helpers: HelperPool) -> Self {
         let helpers = Arc::new(helpers);
         let maintenance = MaintenanceThread::new(Arc::clone(&helpers));
-        Self { helpers, maintenance, cgroups }
+        Self { helpers, maintenance }
     }
 
     /// Starts the helper of the next run in the background.
@@ -79,12 +78,12 @@ impl RunSupervisor {
 
     /// How limits on all processes of a run together are enforced.
     pub(crate) fn aggregate_enforcement(&self) -> AggregateEnforcement {
-        self.cgroups.enforcement()
+        self.helpers.cgroups().enforcement()
     }
 
     /// What holds the limits of a run, as far as that is known before one.
     pub(crate) fn limit_holders(&self, tier: IsolationTier) -> LimitHolders {
-        limit_holders(&self.cgroups.enforcement(), tier)
+        limit_holders(&self.aggregate_enforcement(), tier)
     }
 
     /// Runs a job in a tier, from start to end.
@@ -108,7 +107,7 @@ impl RunSupervisor {
         // The helper is put into its cgroup before it gets its job. It starts no process until
         // then, so no process of the run can ever be outside of the cgroup, where its limits would
         // not hold.
-        let (mut cgroup, enforcement) = self.cgroups.create(job, helper.pid());
+        let (mut cgroup, enforcement) = helper.cgroups().create(job, helper.pid());
         let entry = cgroup.as_mut().and_then(RunCgroup::take_entry);
         let memory_is_held = cgroup.as_ref().is_some_and(RunCgroup::holds_memory);
         let (script_ends, streams) = ScriptStreams::new(job, observer.wants_output())?;
