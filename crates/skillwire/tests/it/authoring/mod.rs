@@ -8,6 +8,8 @@ mod compare;
 mod explain;
 mod fix;
 mod formats;
+#[cfg(all(unix, feature = "editor", feature = "review"))]
+mod pictures;
 mod selection;
 mod silence;
 mod watch;
