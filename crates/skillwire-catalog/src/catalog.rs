@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     path::PathBuf,
     sync::{
-        Arc, PoisonError, RwLock, RwLockReadGuard,
+        Arc, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -15,7 +15,7 @@ use skillwire_source::{Skill, SkillContent};
 use tokio::sync::{Mutex, broadcast, mpsc, watch};
 
 use crate::{
-    change::ViewChange,
+    change::{ChangesBySight, ViewChange},
     requested_skills::RequestedSkills,
     snapshot::{CatalogDelta, Snapshot, SnapshotOptions},
     visible::VisibleSkills,
@@ -93,12 +93,12 @@ type Views = ByView<Arc<Snapshot>>;
 
 /// The changes of one swap, for each view.
 #[derive(Debug, Default)]
-pub struct CatalogChanges(ByView<ViewChange>);
+pub struct CatalogChanges(ByView<Arc<ViewChange>>);
 
 impl CatalogChanges {
     /// Returns the changes for one view.
     pub fn of(&self, view: ViewId) -> Option<&ViewChange> {
-        self.0.get(view)
+        self.0.get(view).map(|change| &**change)
     }
 
     /// Tells whether nothing changed in any view.
@@ -113,9 +113,11 @@ impl CatalogChanges {
 #[derive(Debug)]
 pub struct Catalog {
     options: SnapshotOptions,
-    /// What each view shows; the first view shows everything. A writer of `current` holds this
-    /// lock, so that a view which is added while a delta is applied does not miss it.
+    /// What each view shows; the first view shows everything.
     views: RwLock<Vec<ViewPlace>>,
+    /// Held by writers of `current` and `views`, so that a view which is added while a delta is applied does
+    /// not miss it. Filters are asked about a hundred thousand skills meanwhile, and readers of `views` go on.
+    writing: std::sync::Mutex<()>,
     current: ArcSwapOption<Views>,
     ready: watch::Sender<bool>,
     changes: broadcast::Sender<Arc<CatalogChanges>>,
@@ -152,6 +154,7 @@ impl Catalog {
                 rule: ViewRule::Visible(VisibleSkills::Everything),
                 tenure: 0,
             }]),
+            writing: std::sync::Mutex::default(),
             current: ArcSwapOption::empty(),
             ready: watch::Sender::new(false),
             changes: broadcast::Sender::new(CHANGE_BACKLOG),
@@ -165,18 +168,20 @@ impl Catalog {
     /// Adds a view that shows only some skills, also while skills are served.
     pub fn restrict(&self, visible: impl Into<VisibleSkills>) -> ViewId {
         let rule = ViewRule::Visible(visible.into());
-        let mut views = self.views.write().unwrap_or_else(PoisonError::into_inner);
-        let free = views.iter().position(|view| matches!(view.rule, ViewRule::Nothing));
-        let place = free.unwrap_or(views.len());
-        let tenure = free.map_or(0, |free| views[free].tenure.wrapping_add(1));
+        let _writing = self.writing();
+        let (place, tenure) = {
+            let views = self.view_rules();
+            let free = views.iter().position(|view| matches!(view.rule, ViewRule::Nothing));
+            let tenure = free.map_or(0, |free| views[free].tenure.wrapping_add(1));
+            (free.unwrap_or(views.len()), tenure)
+        };
         if let Some(current) = self.current.load_full() {
             let mut snapshots = current.0.clone();
-            let everything = &snapshots[0].1;
-            let snapshot = Arc::new(everything.filtered(|skill| rule.shows(&skill.uri)));
+            let snapshot = self.of_rule(&snapshots[0].1, &rule);
             put(&mut snapshots, place, (tenure, snapshot));
             self.current.store(Some(Arc::new(ByView(snapshots))));
         }
-        put(&mut views, place, ViewPlace { rule, tenure });
+        put(&mut self.views_mut(), place, ViewPlace { rule, tenure });
         ViewId { place: u32::try_from(place).unwrap_or(u32::MAX), tenure }
     }
 
@@ -186,7 +191,8 @@ impl Catalog {
         if view == ViewId::EVERYTHING {
             return;
         }
-        let mut views = self.views.write().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing();
+        let mut views = self.views_mut();
         let Some(place) = views.get_mut(view.place as usize) else { return };
         if place.tenure != view.tenure {
             return;
@@ -215,30 +221,31 @@ impl Catalog {
 
     /// Makes the snapshots of all views again whose filters may answer otherwise than before, swaps them
     /// at once and returns what changed.
-    ///
-    /// As with [`Self::publish`], only one writer may do so at a time.
     #[tracing::instrument(level = "debug", skip_all)]
     pub fn refilter(&self) -> Arc<CatalogChanges> {
-        let rules = self.views.write().unwrap_or_else(PoisonError::into_inner);
+        let writing = self.writing();
+        let rules = self.view_rules();
         let mut changes = Vec::new();
         if let Some(current) = self.current.load_full() {
             let generation = self.generation.fetch_add(1, Ordering::Relaxed);
             let everything = &current.0[0].1;
             let mut next = Vec::with_capacity(current.0.len());
             for ((tenure, old), view) in current.0.iter().zip(&*rules) {
-                let (snapshot, change) = if view.rule.is_chosen() {
-                    let snapshot = everything.filtered(|skill| view.rule.shows(&skill.uri));
-                    let change = ViewChange::between(old, &snapshot);
-                    (Arc::new(snapshot.of_generation(generation)), change)
-                } else {
-                    (Arc::clone(old), ViewChange::default())
-                };
+                let (mut snapshot, mut change) = (Arc::clone(old), ViewChange::default());
+                if view.rule.is_chosen() {
+                    let again = everything.restricted(|uri| view.rule.shows(uri));
+                    let again = Arc::new(again.of_generation(generation));
+                    change = ViewChange::between(old, &again);
+                    if !change.is_empty() {
+                        snapshot = again;
+                    }
+                }
                 next.push((*tenure, snapshot));
-                changes.push((*tenure, change));
+                changes.push((*tenure, Arc::new(change)));
             }
             self.current.store(Some(Arc::new(ByView(next))));
         }
-        drop(rules);
+        drop((rules, writing));
         let changes = Arc::new(CatalogChanges(ByView(changes)));
         if !changes.is_empty() {
             // Without listeners there is nothing to do.
@@ -247,41 +254,59 @@ impl Catalog {
         changes
     }
 
+    fn writing(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn views_mut(&self) -> RwLockWriteGuard<'_, Vec<ViewPlace>> {
+        self.views.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn view_rules(&self) -> RwLockReadGuard<'_, Vec<ViewPlace>> {
         self.views.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Applies a delta to every view at once and returns what changed.
     ///
-    /// Only one writer may publish at a time. Each snapshot is made from the one before, so of two
-    /// concurrent writers one would lose its changes.
+    /// Writers wait for each other, as each snapshot is made from the one before.
     #[tracing::instrument(level = "debug", skip_all)]
     pub fn publish(&self, delta: &CatalogDelta) -> Arc<CatalogChanges> {
+        let writing = self.writing();
         let rules = self.view_rules();
         let mut changes = Vec::new();
         let generation = self.generation.fetch_add(1, Ordering::Relaxed);
-        let views: Vec<Snapshot> = match self.current.load_full() {
-            None => rules.iter().map(|view| self.first(&view.rule, delta)).collect(),
+        let views = match self.current.load_full() {
+            None => {
+                let everything = Snapshot::new(delta.placed.clone(), &self.options);
+                let everything = Arc::new(everything.of_generation(generation));
+                let of = |view: &ViewPlace| (view.tenure, self.of_rule(&everything, &view.rule));
+                rules.iter().map(of).collect()
+            }
             Some(old) => {
-                let pairs = old.0.iter().zip(&*rules);
-                pairs
-                    .map(|((_, old), view)| {
-                        let (next, change) = self.next(old, &view.rule, delta);
-                        changes.push((view.tenure, change));
-                        next
-                    })
-                    .collect()
+                // The first view shows everything.
+                let (whole, applied) = old.0[0].1.whole_after(delta, &self.options);
+                let mut noted = ChangesBySight::new(&applied);
+                let mut next = Vec::with_capacity(old.0.len());
+                for ((_, old), view) in old.0.iter().zip(&*rules) {
+                    let (snapshot, change) = match &view.rule {
+                        ViewRule::Nothing => (Arc::clone(old), Arc::default()),
+                        ViewRule::Visible(visible) => {
+                            let shows = |uri: &SkillUri| visible.shows(uri);
+                            old.next(&whole, &applied, shows, &mut noted, generation)
+                        }
+                    };
+                    next.push((view.tenure, snapshot));
+                    changes.push((view.tenure, change));
+                }
+                next
             }
         };
-        let views = views.into_iter().zip(&*rules);
-        let views = views
-            .map(|(snapshot, view)| (view.tenure, Arc::new(snapshot.of_generation(generation))));
-        let views = ByView(views.collect());
+        let views = ByView(views);
         // The order matters: the snapshot is in place before waiting readers wake up and before
         // listeners are notified. A client that reads a file because it was notified would
         // otherwise get the old one, and no further notification.
         self.current.store(Some(Arc::new(views)));
-        drop(rules);
+        drop((rules, writing));
         self.ready.send_replace(true);
         let changes = Arc::new(CatalogChanges(ByView(changes)));
         if !changes.is_empty() {
@@ -291,24 +316,13 @@ impl Catalog {
         changes
     }
 
-    fn first(&self, rule: &ViewRule, delta: &CatalogDelta) -> Snapshot {
-        let skills = delta.placed.iter().filter(|skill| rule.shows(&skill.uri)).cloned();
-        Snapshot::new(skills.collect(), &self.options)
-    }
-
-    fn next(
-        &self,
-        old: &Snapshot,
-        rule: &ViewRule,
-        delta: &CatalogDelta,
-    ) -> (Snapshot, ViewChange) {
-        let (shown, hidden): (Vec<_>, Vec<_>) =
-            delta.placed.iter().cloned().partition(|skill| rule.shows(&skill.uri));
-        // A filter may have shown the skill as it was before.
-        let hidden = hidden.iter().map(|skill| skill.uri.file().shared());
-        let removed = delta.removed.iter().cloned().chain(hidden).collect();
-        let own = CatalogDelta { removed, placed: shown };
-        old.next(&own, &self.options)
+    /// The snapshot of a view, given that of everything.
+    fn of_rule(&self, everything: &Arc<Snapshot>, rule: &ViewRule) -> Arc<Snapshot> {
+        match rule {
+            ViewRule::Visible(VisibleSkills::Everything) => Arc::clone(everything),
+            ViewRule::Visible(_) => Arc::new(everything.restricted(|uri| rule.shows(uri))),
+            ViewRule::Nothing => Arc::new(Snapshot::new(Vec::new(), &self.options)),
+        }
     }
 
     /// Returns the current snapshot of a view, or `None` before the first one is published.

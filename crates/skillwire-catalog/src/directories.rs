@@ -40,7 +40,7 @@ impl Snapshot {
             };
         }
         let prefix = format!("{uri}/");
-        let below = self.listed.from((&prefix, ""), false).next()?;
+        let below = self.listed_skills().from((&prefix, ""), false).next()?;
         let is_above = below.uri.as_str().starts_with(&prefix) && ResourceUri::parse(uri).is_ok();
         is_above.then(|| FoundDirectory::Above(uri.to_owned()))
     }
@@ -75,7 +75,7 @@ impl Snapshot {
         // `0` follows `/`, so this is past everything below the child.
         let mut from = after.map_or_else(|| prefix.clone(), |after| format!("{after}0"));
         std::iter::from_fn(move || {
-            let next = self.listed.from((&from, ""), false).next()?.uri.as_str();
+            let next = self.listed_skills().from((&from, ""), false).next()?.uri.as_str();
             let child = next.strip_prefix(&prefix)?.split('/').next()?;
             let key = format!("{prefix}{child}");
             from = format!("{key}0");

@@ -7,14 +7,14 @@ const NAMED: usize = 12;
 
 /// Describes a snapshot's listed skills; `skills/get` answers every URI that the text names.
 pub(crate) fn describe(snapshot: &Snapshot) -> String {
-    let count = snapshot.listed.len();
-    let Some(first) = snapshot.listed.iter().next() else {
+    let count = snapshot.listed_skills().len();
+    let Some(first) = snapshot.listed_skills().iter().next() else {
         return "This server offers Agent Skills over the MCP Skills extension; its listing is \
                 empty, but a skill known by its URI can be read."
             .to_owned();
     };
     let named: Vec<&str> = snapshot
-        .listed
+        .listed_skills()
         .iter()
         .take(NAMED)
         .map(|skill| after_scheme(skill.uri.root().as_str()))

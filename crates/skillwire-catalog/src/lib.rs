@@ -32,12 +32,16 @@ mod cursor;
 mod directories;
 mod instructions;
 mod listing;
+mod number_set;
 mod refresh;
 mod requested_skills;
 mod snapshot;
 mod sorted_skills;
 mod uri_index;
+#[cfg(test)]
+mod views_tests;
 mod visible;
+mod whole;
 
 pub use skillwire_core::{Finding, RelPath, SkillUri};
 pub use skillwire_source::{
@@ -48,7 +52,7 @@ pub use skillwire_source::{
 
 pub use self::{
     catalog::{Catalog, CatalogChanges, StaleReporter, ViewId},
-    change::ViewChange,
+    change::{UpdatedFiles, ViewChange},
     cursor::{CursorSeal, InvalidCursor},
     directories::{FoundDirectory, generated_children, remote_children},
     listing::Page,

@@ -52,7 +52,7 @@ impl Snapshot {
         // A key is the URI of a skill and the URI of one of its files, because files are listed
         // skill by skill.
         let (skill_uri, file_uri) = after.and_then(|key| key.split_once('\n')).unwrap_or(("", ""));
-        let skills = self.listed.from((skill_uri, ""), false);
+        let skills = self.listed_skills().from((skill_uri, ""), false);
         let outermost = skills.filter(|skill| !self.is_inside_a_listed_skill(skill));
         let items = outermost.flat_map(move |skill| {
             let resumes = skill.uri.as_str() == skill_uri;
@@ -87,7 +87,7 @@ impl Snapshot {
         let mut above = skill.uri.root().parent();
         while let Some(directory) = above {
             let enclosing = format!("{directory}/SKILL.md");
-            if self.listed.get((&enclosing, "")).is_some() {
+            if self.listed_skills().get((&enclosing, "")).is_some() {
                 return true;
             }
             above = directory.parent();
@@ -119,9 +119,9 @@ impl Snapshot {
     pub fn complete_paths(&self, scheme: &str, typed: &str, most: usize) -> (Vec<String>, bool) {
         let scheme_prefix = format!("{scheme}://");
         let prefix = format!("{scheme_prefix}{typed}");
-        let by_path = self.listed.from((&prefix, ""), false);
+        let by_path = self.listed_skills().from((&prefix, ""), false);
         let by_path = by_path.take_while(|skill| skill.uri.as_str().starts_with(&prefix));
-        let by_name = self.names.from((typed, ""), false);
+        let by_name = self.skills_by_name().from((typed, ""), false);
         let by_name = by_name.take_while(|skill| skill.name().starts_with(typed)).filter(|skill| {
             let uri = skill.uri.as_str();
             uri.starts_with(&scheme_prefix) && !uri.starts_with(&prefix)

@@ -1,19 +1,19 @@
 //! One immutable state of everything that is served.
 //!
-//! A snapshot stores only skills, sorted and by URI. A file is found through the skill that
-//! contains it, a directory through the files below it, and a page through the key it continues
-//! from.
+//! A snapshot stores only skills, sorted and by URI, and shares them with the snapshots of other views. A file
+//! is found through the skill that contains it, a directory through the files below it, and a page through the
+//! key it continues from.
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
-use skillwire_core::{RelPath, SKILL_FILE, percent::decode_path};
+use skillwire_core::{RelPath, SKILL_FILE, SkillUri, percent::decode_path};
 use skillwire_source::{FileRecord, FileStore, FileTree, PathPatterns, Skill, SkillContent};
 
 use crate::{
-    change::ViewChange,
+    change::{ChangesBySight, Sight, ViewChange},
     instructions,
-    sorted_skills::{SortKey, SortedSkills},
-    uri_index::UriIndex,
+    sorted_skills::ShownSkills,
+    whole::{Shown, Whole, WholeChanges, by_uri, tree_in_directory},
 };
 
 /// The longest URI that is looked up; a file's path is at most a third of it.
@@ -85,10 +85,9 @@ pub struct CatalogDelta {
 /// Everything that is served at one moment to callers with the same rights.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    by_uri: UriIndex,
-    pub(crate) all: SortedSkills,
-    pub(crate) listed: SortedSkills,
-    pub(crate) names: SortedSkills,
+    whole: Arc<Whole>,
+    /// What of it is shown; none if that is everything.
+    shown: Option<Shown>,
     pub(crate) list_files: bool,
     pub(crate) list_frontmatter: bool,
     schemes: Vec<String>,
@@ -96,24 +95,12 @@ pub struct Snapshot {
     generation: u64,
 }
 
-fn by_uri(skill: &Skill) -> SortKey<'_> {
-    (skill.uri.as_str(), "")
-}
-
-fn by_name(skill: &Skill) -> SortKey<'_> {
-    (skill.name(), skill.uri.as_str())
-}
-
 impl Snapshot {
     /// Creates the first snapshot.
     pub fn new(skills: Vec<Arc<Skill>>, options: &SnapshotOptions) -> Self {
-        let shown: Vec<_> =
-            skills.iter().filter(|skill| is_listed(skill, options)).cloned().collect();
         let mut snapshot = Self {
-            names: SortedSkills::new(by_name, shown.clone()),
-            listed: SortedSkills::new(by_uri, shown),
-            by_uri: UriIndex::new(skills.iter()),
-            all: SortedSkills::new(by_uri, skills),
+            whole: Arc::new(Whole::new(skills, options)),
+            shown: None,
             list_files: options.list_files,
             list_frontmatter: options.list_frontmatter,
             schemes: Vec::new(),
@@ -124,18 +111,11 @@ impl Snapshot {
         snapshot
     }
 
-    /// Creates a snapshot with some of the skills of this one. What is unchanged is shared: a hundred views
-    /// of a large catalogue that hide a few skills each cost little more than one.
-    pub(crate) fn filtered(&self, shows: impl Fn(&Skill) -> bool) -> Self {
-        // Each rule is asked once for each skill, and the orders and the index then follow the answers.
-        let hidden: HashSet<*const Skill> =
-            self.all.iter().filter(|skill| !shows(skill)).map(Arc::as_ptr).collect();
-        let kept = |skill: &Arc<Skill>| !hidden.contains(&Arc::as_ptr(skill));
+    /// Creates a snapshot with some of all skills.
+    pub(crate) fn restricted(&self, shows: impl Fn(&SkillUri) -> bool) -> Self {
         let mut snapshot = Self {
-            names: self.names.filtered(kept),
-            listed: self.listed.filtered(kept),
-            by_uri: self.by_uri.filtered(kept),
-            all: self.all.filtered(kept),
+            whole: Arc::clone(&self.whole),
+            shown: Some(Shown::of(&self.whole, shows)),
             schemes: Vec::new(),
             instructions: String::new(),
             ..*self
@@ -144,68 +124,95 @@ impl Snapshot {
         snapshot
     }
 
-    /// Creates the next snapshot, which shares everything unchanged with this one, and returns the
-    /// changes.
-    pub fn next(&self, delta: &CatalogDelta, options: &SnapshotOptions) -> (Self, ViewChange) {
-        let mut next = self.clone();
-        let mut change = ViewChange::default();
-        for uri in &delta.removed {
-            if let Some(old) = self.skill(uri) {
-                next.take_out(old);
-                change.note(Some(old), None, is_listed(old, options));
-            }
+    /// All skills after a publication, and what it changed.
+    pub(crate) fn whole_after(
+        &self,
+        delta: &CatalogDelta,
+        options: &SnapshotOptions,
+    ) -> (Arc<Whole>, WholeChanges) {
+        let (whole, changes) = self.whole.next(delta, options);
+        (Arc::new(whole), changes)
+    }
+
+    /// Creates the next snapshot of this view after a publication, and returns what it changed there.
+    ///
+    /// A snapshot that shows nothing else than before keeps its number, and with it the pages that were made
+    /// of it.
+    pub(crate) fn next(
+        self: &Arc<Self>,
+        whole: &Arc<Whole>,
+        changes: &WholeChanges,
+        is_visible: impl Fn(&SkillUri) -> bool,
+        noted: &mut ChangesBySight<'_>,
+        generation: u64,
+    ) -> (Arc<Self>, Arc<ViewChange>) {
+        let sights = changes.steps.iter().map(|step| Sight {
+            before: step.old.as_ref().is_some_and(|old| self.shows(old.number)),
+            now: step.new.as_ref().is_some_and(|new| is_visible(&new.skill.uri)),
+        });
+        let sights: Vec<Sight> = sights.collect();
+        let is_shown = sights.iter().map(|sight| sight.now);
+        let shown = self.shown.as_ref().map(|shown| shown.next(whole, changes, is_shown));
+        let whole = Arc::clone(whole);
+        if sights.iter().all(|sight| !sight.before && !sight.now) {
+            let next = Self { whole, shown, ..Self::clone(self) };
+            return (Arc::new(next), Arc::default());
         }
-        for skill in &delta.placed {
-            let old = self.skill(skill.uri.as_str());
-            if let Some(old) = old {
-                if Arc::ptr_eq(old, skill) {
-                    // The skill itself is unchanged; only a neighbour changed.
-                    continue;
-                }
-                next.take_out(old);
-            }
-            let listed = is_listed(skill, options);
-            next.by_uri.insert(Arc::clone(skill));
-            next.all.insert(Arc::clone(skill));
-            if listed {
-                next.listed.insert(Arc::clone(skill));
-                next.names.insert(Arc::clone(skill));
-            }
-            let was_listed = old.is_some_and(|old| is_listed(old, options));
-            change.note(old, Some(skill), listed || was_listed);
-        }
+        let (schemes, instructions) = (Vec::new(), String::new());
+        let mut next = Self { whole, shown, schemes, instructions, generation, ..**self };
         next.describe();
+        let next = Arc::new(next);
+        let change = noted.of(sights, self, &next);
         (next, change)
+    }
+
+    /// Tells whether the skill with this number is shown, if there is one.
+    pub(crate) fn shows(&self, number: u32) -> bool {
+        self.shown.as_ref().is_none_or(|shown| shown.numbers.has(number))
+    }
+
+    /// All skills, of which this snapshot may show some.
+    pub(crate) fn whole(&self) -> &Whole {
+        &self.whole
+    }
+
+    /// The skills that are served, by URI.
+    pub(crate) fn all_skills(&self) -> ShownSkills<'_> {
+        self.whole.all.shown(self.shown.as_ref().map(|shown| (&shown.numbers, &shown.all)))
+    }
+
+    /// The skills that are listed, by URI.
+    pub(crate) fn listed_skills(&self) -> ShownSkills<'_> {
+        self.whole.listed.shown(self.shown.as_ref().map(|shown| (&shown.numbers, &shown.listed)))
+    }
+
+    /// The skills that are listed, by name.
+    pub(crate) fn skills_by_name(&self) -> ShownSkills<'_> {
+        self.whole.names.shown(self.shown.as_ref().map(|shown| (&shown.numbers, &shown.names)))
     }
 
     /// Tells whether listings show a skill of this snapshot.
     pub(crate) fn is_shown(&self, skill: &Skill) -> bool {
-        self.listed.get(by_uri(skill)).is_some()
-    }
-
-    fn take_out(&mut self, skill: &Skill) {
-        self.by_uri.remove(skill.uri.as_str());
-        self.all.remove(by_uri(skill));
-        self.listed.remove(by_uri(skill));
-        self.names.remove(by_name(skill));
+        self.listed_skills().get(by_uri(skill)).is_some()
     }
 
     fn describe(&mut self) {
-        self.schemes.clear();
-        let mut after = String::new();
-        while let Some(skill) = self.all.from((&after, ""), false).next() {
+        let (mut schemes, mut after) = (Vec::new(), String::new());
+        while let Some(skill) = self.all_skills().from((&after, ""), false).next() {
             let uri = skill.uri.as_str();
             let scheme = uri.split_once("://").map_or(uri, |(scheme, _)| scheme);
             // `;` follows `:`, so this is past every URI of the scheme.
             after = format!("{scheme};");
-            self.schemes.push(scheme.to_owned());
+            schemes.push(scheme.to_owned());
         }
+        self.schemes = schemes;
         self.instructions = instructions::describe(self);
     }
 
     /// Returns the skill whose `SKILL.md` has exactly this URI.
     pub fn skill(&self, uri: &str) -> Option<&Arc<Skill>> {
-        self.by_uri.get(uri)
+        let (skill, number) = self.whole.by_uri.get(uri)?;
+        self.shows(number).then_some(skill)
     }
 
     /// Returns the innermost skill whose directory contains this URI, and the path of the URI
@@ -260,19 +267,21 @@ impl Snapshot {
         self
     }
 
-    /// Returns the number of this snapshot, which no other snapshot of the same view has.
+    /// Returns the number of this snapshot, which no snapshot of the same view has that shows anything else.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Iterates over every file with a published digest and its store; nested files occur twice.
-    pub fn stored_files(&self) -> impl Iterator<Item = (&Arc<dyn FileStore>, &FileRecord)> {
-        self.all.iter().flat_map(|skill| match &skill.content {
-            SkillContent::Files(tree) => {
-                tree.files.iter().map(|file| (&tree.store, file)).collect()
-            }
-            SkillContent::Generated(_) => Vec::new(),
-        })
+    /// Iterates over the files of all views that are in directories of this machine, and their stores; nested
+    /// files occur twice.
+    pub fn files_in_directories(&self) -> impl Iterator<Item = (&Arc<dyn FileStore>, &FileRecord)> {
+        let trees = self.whole.all.iter().filter_map(|it| tree_in_directory(&it.skill));
+        trees.flat_map(|tree| tree.files.iter().map(move |file| (&tree.store, file)))
+    }
+
+    /// Returns the size of these files, without a look at each.
+    pub fn bytes_in_directories(&self) -> u64 {
+        self.whole.bytes_in_directories
     }
 
     /// Iterates over the URI schemes in use, in order.
@@ -287,37 +296,37 @@ impl Snapshot {
 
     /// Iterates over every skill by URI, listed or not.
     pub fn all(&self) -> impl Iterator<Item = &Arc<Skill>> {
-        self.all.iter()
+        self.all_skills().iter()
     }
 
     /// Iterates over the listed skills by URI.
     pub fn listed(&self) -> impl Iterator<Item = &Arc<Skill>> {
-        self.listed.iter()
+        self.listed_skills().iter()
     }
 
     /// Iterates by URI over the listed skills after the URI `after`, or over all of them.
     pub fn listed_after(&self, after: Option<&str>) -> impl Iterator<Item = &Arc<Skill>> {
-        self.listed.from((after.unwrap_or(""), ""), after.is_some())
+        self.listed_skills().from((after.unwrap_or(""), ""), after.is_some())
     }
 
     /// Returns the number of listed skills.
     pub fn listed_count(&self) -> usize {
-        self.listed.len()
+        self.listed_skills().len()
     }
 
     /// Iterates over the listed skills by name; skills that share a name are adjacent.
     pub fn by_name(&self) -> impl Iterator<Item = &Arc<Skill>> {
-        self.names.iter()
+        self.skills_by_name().iter()
     }
 
     /// Iterates by name over the listed skills from `name` on.
     pub fn named_from(&self, name: &str) -> impl Iterator<Item = &Arc<Skill>> {
-        self.names.from((name, ""), false)
+        self.skills_by_name().from((name, ""), false)
     }
 
     /// Iterates by URI over the listed skills with this name.
     pub fn named(&self, name: &str) -> impl Iterator<Item = &Arc<Skill>> {
-        self.names.from((name, ""), false).take_while(move |skill| skill.name() == name)
+        self.skills_by_name().from((name, ""), false).take_while(move |skill| skill.name() == name)
     }
 
     /// Tells whether `resources/list` shows supporting files.
@@ -327,12 +336,8 @@ impl Snapshot {
 
     /// Returns the number of skills served, listed or not.
     pub fn skill_count(&self) -> usize {
-        self.all.len()
+        self.all_skills().len()
     }
-}
-
-fn is_listed(skill: &Skill, options: &SnapshotOptions) -> bool {
-    skill.listed && (options.unlisted.is_empty() || !options.unlisted.matches(&skill.path()))
 }
 
 /// Returns the part of a URI after `scheme://`.

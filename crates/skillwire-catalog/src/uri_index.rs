@@ -14,81 +14,100 @@ const BUCKET: usize = 16;
 /// Average number of skills per bucket beyond which more buckets are made.
 const CROWDED: usize = 4 * BUCKET;
 
-/// Hashes and skills in one allocation, so that a lookup follows one pointer.
-type UriBucket = Arc<[(u64, Arc<Skill>)]>;
+/// Buckets that are copied together; a power of two.
+const GROUP: usize = 64;
 
-/// Skills in buckets that successive snapshots share; a change copies one bucket.
+/// A skill in a bucket.
+#[derive(Debug, Clone)]
+struct Indexed {
+    /// The half of the hash that does not choose the bucket.
+    hash: u32,
+    number: u32,
+    skill: Arc<Skill>,
+}
+
+/// Hashes and skills in one allocation, so that a lookup follows one pointer.
+type UriBucket = Arc<[Indexed]>;
+
+/// Skills in buckets that successive snapshots share; a change copies one bucket, and the list of one group.
 #[derive(Debug, Clone)]
 pub(crate) struct UriIndex {
     hasher: RandomState,
-    /// The buckets; their number is a power of two.
-    buckets: Vec<UriBucket>,
+    /// The buckets, in groups.
+    groups: Vec<Arc<[UriBucket]>>,
+    /// How many buckets there are, a power of two.
+    buckets: usize,
     len: usize,
 }
 
 impl UriIndex {
-    pub(crate) fn new<'a>(skills: impl ExactSizeIterator<Item = &'a Arc<Skill>>) -> Self {
-        let count = (skills.len() / BUCKET).next_power_of_two();
+    pub(crate) fn new<'a>(len: usize, skills: impl Iterator<Item = (&'a Arc<Skill>, u32)>) -> Self {
+        let count = (len / BUCKET).next_power_of_two();
         let hasher = RandomState::default();
         let mut buckets = vec![Vec::new(); count];
-        let len = skills.len();
-        for skill in skills {
+        for (skill, number) in skills {
             let hash = hasher.hash_one(skill.uri.as_str());
-            buckets[place(hash, count)].push((hash, Arc::clone(skill)));
+            let skill = Arc::clone(skill);
+            buckets[place(hash, count)].push(Indexed { hash: kept(hash), number, skill });
         }
-        Self { hasher, buckets: buckets.into_iter().map(UriBucket::from).collect(), len }
+        let buckets: Vec<UriBucket> = buckets.into_iter().map(UriBucket::from).collect();
+        let groups = buckets.chunks(GROUP).map(Arc::from).collect();
+        Self { hasher, groups, buckets: count, len }
     }
 
-    /// Returns the skills that `kept` keeps, in the same buckets. A bucket that is kept whole is shared.
-    pub(crate) fn filtered(&self, kept: impl Fn(&Arc<Skill>) -> bool) -> Self {
-        let mut len = 0;
-        let bucket = |bucket: &UriBucket| {
-            let count = bucket.iter().filter(|(_, skill)| kept(skill)).count();
-            len += count;
-            if count == bucket.len() {
-                return Arc::clone(bucket);
-            }
-            bucket.iter().filter(|(_, skill)| kept(skill)).cloned().collect()
-        };
-        let buckets = self.buckets.iter().map(bucket).collect();
-        Self { hasher: self.hasher.clone(), buckets, len }
-    }
-
-    /// Returns the skill with exactly this URI.
-    pub(crate) fn get(&self, uri: &str) -> Option<&Arc<Skill>> {
+    /// Returns the skill with exactly this URI, and its number.
+    pub(crate) fn get(&self, uri: &str) -> Option<(&Arc<Skill>, u32)> {
         let hash = self.hasher.hash_one(uri);
-        let bucket = self.buckets.get(place(hash, self.buckets.len()))?;
-        bucket.iter().find(|entry| is(entry, hash, uri)).map(|(_, skill)| skill)
+        let at = place(hash, self.buckets);
+        let bucket = self.groups.get(at / GROUP)?.get(at % GROUP)?;
+        let found = bucket.iter().find(|entry| entry.is(hash, uri))?;
+        Some((&found.skill, found.number))
     }
 
     /// Inserts a skill, or replaces the one with the same URI.
-    pub(crate) fn insert(&mut self, skill: Arc<Skill>) {
+    pub(crate) fn insert(&mut self, skill: Arc<Skill>, number: u32) {
         self.remove(skill.uri.as_str());
-        if self.len >= CROWDED * self.buckets.len() {
-            let all: Vec<_> = self.buckets.iter().flat_map(|bucket| bucket.iter()).collect();
-            *self = Self::new(all.iter().map(|(_, skill)| skill));
+        if self.len >= CROWDED * self.buckets {
+            let all: Vec<_> = self.entries().collect();
+            *self = Self::new(all.len(), all.iter().map(|entry| (&entry.skill, entry.number)));
         }
         let hash = self.hasher.hash_one(skill.uri.as_str());
-        let at = place(hash, self.buckets.len());
-        let others = self.buckets[at].iter().cloned();
-        self.buckets[at] = others.chain([(hash, skill)]).collect();
+        let bucket = self.bucket(hash);
+        let others = bucket.iter().cloned();
+        *bucket = others.chain([Indexed { hash: kept(hash), number, skill }]).collect();
         self.len += 1;
     }
 
     /// Removes the skill with this URI.
     pub(crate) fn remove(&mut self, uri: &str) {
-        let hash = self.hasher.hash_one(uri);
-        let at = place(hash, self.buckets.len());
-        let bucket = &mut self.buckets[at];
-        if bucket.iter().any(|entry| is(entry, hash, uri)) {
-            *bucket = bucket.iter().filter(|entry| !is(entry, hash, uri)).cloned().collect();
-            self.len -= 1;
+        if self.get(uri).is_none() {
+            return;
         }
+        let hash = self.hasher.hash_one(uri);
+        let bucket = self.bucket(hash);
+        *bucket = bucket.iter().filter(|entry| !entry.is(hash, uri)).cloned().collect();
+        self.len -= 1;
+    }
+
+    fn bucket(&mut self, hash: u64) -> &mut UriBucket {
+        let at = place(hash, self.buckets);
+        &mut Arc::make_mut(&mut self.groups[at / GROUP])[at % GROUP]
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Indexed> {
+        self.groups.iter().flat_map(|group| group.iter()).flat_map(|bucket| bucket.iter())
     }
 }
 
-fn is((hash, skill): &(u64, Arc<Skill>), wanted: u64, uri: &str) -> bool {
-    *hash == wanted && skill.uri.as_str() == uri
+impl Indexed {
+    fn is(&self, wanted: u64, uri: &str) -> bool {
+        self.hash == kept(wanted) && self.skill.uri.as_str() == uri
+    }
+}
+
+/// Returns the half of a hash that does not choose the bucket.
+fn kept(hash: u64) -> u32 {
+    u32::try_from(hash >> u32::BITS).unwrap_or_default()
 }
 
 /// Returns the index of a hash's bucket among `count`, a power of two.
@@ -127,23 +146,24 @@ mod tests {
     fn skills_are_found_however_many_there_come_to_be_srv_47() {
         let skills = skills(10 * CROWDED);
         let (first, later) = skills.split_at(3);
-        let mut all = UriIndex::new(first.iter());
-        assert_eq!(all.buckets.len(), 1);
-        for skill in later {
-            all.insert(Arc::clone(skill));
+        let mut all = UriIndex::new(first.len(), first.iter().zip(0..));
+        assert_eq!(all.buckets, 1);
+        for (skill, number) in later.iter().zip(3..) {
+            all.insert(Arc::clone(skill), number);
         }
-        assert!(all.buckets.len() > 1 && all.len <= CROWDED * all.buckets.len());
+        assert!(all.buckets > 1 && all.len <= CROWDED * all.buckets);
         let before = all.clone();
         for skill in skills.iter().step_by(2) {
             all.remove(skill.uri.as_str());
             all.remove(skill.uri.as_str());
         }
         // Replaces the equal skill, so that there is only one.
-        all.insert(Arc::clone(&skills[1]));
+        all.insert(Arc::clone(&skills[1]), 1);
         assert_eq!(all.len, skills.len() / 2);
         for (number, skill) in skills.iter().enumerate() {
             let uri = skill.uri.as_str();
-            assert!(before.get(uri).is_some_and(|found| Arc::ptr_eq(found, skill)), "{uri}");
+            let (found, its) = before.get(uri).unwrap();
+            assert!(Arc::ptr_eq(found, skill) && its as usize == number, "{uri}");
             assert_eq!(all.get(uri).is_some(), number % 2 == 1, "{uri}");
         }
         assert!(all.get("skill://s1").is_none());

@@ -119,12 +119,7 @@ impl Filter {
         if change.list {
             found.extend(self.lists.iter().map(|method| (*method, json!({}))));
         }
-        let (few, many) = if self.uris.len() < change.updated.len() {
-            (&self.uris, &change.updated)
-        } else {
-            (&change.updated, &self.uris)
-        };
-        let mut uris: Vec<_> = few.iter().filter(|uri| many.contains(*uri)).collect();
+        let mut uris = change.updated.among(&self.uris);
         let others = self.aliases.iter().filter(|(_, followed)| followed.concerns(change));
         uris.extend(others.map(|(uri, _)| uri));
         uris.sort_unstable();
@@ -141,7 +136,7 @@ impl Filter {
             Followed::File(uri) => Some(Arc::clone(uri)),
             _ => None,
         }));
-        self.notifications(&ViewChange { list: true, updated })
+        self.notifications(&ViewChange { list: true, updated: updated.into() })
     }
 
     /// Returns the notifications for a change of an offered resource, or of any if it is not known which.

@@ -90,14 +90,13 @@ impl ServedChannel {
     /// Loads everything that the channel serves, in place of what it has.
     pub(crate) async fn load(&self) -> Result<(), StoreError> {
         self.pinned.forget_all();
-        let mut found = BTreeSet::new();
+        let (mut found, mut made) = (BTreeSet::new(), Vec::new());
         let mut request = PageRequest::first(PageRequest::MAX_LIMIT);
         loop {
             let page = self.store.served_page(&self.name, &request).await?;
             let ids = page.items.iter().map(|served| served.id.clone());
             found.extend(ids);
-            self.source
-                .set(page.items.iter().map(|served| (served.id.to_string(), self.made(served))));
+            made.extend(page.items.iter().map(|it| (it.id.to_string(), self.made(it))));
             match page.next {
                 Some(next) => request = request.after(Some(next)),
                 None => break,
@@ -105,7 +104,9 @@ impl ServedChannel {
         }
         let before = std::mem::replace(&mut *self.held.lock(), found.clone());
         before.difference(&found).for_each(|id| self.mount.classes().forget_named(id));
-        self.source.set(before.difference(&found).map(|id| (id.to_string(), None)));
+        made.extend(before.difference(&found).map(|id| (id.to_string(), None)));
+        // All at once: a follower that looked in between would show each part to all views.
+        self.source.set(made);
         self.mount.refresh().await;
         Ok(())
     }

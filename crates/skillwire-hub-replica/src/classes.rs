@@ -82,9 +82,14 @@ impl State {
 
     fn kind_of(&mut self, skill: &KnownSkill) -> u32 {
         let key = self.policy.key(&skill.at(self.now));
-        let next = u32::try_from(self.kinds.len()).unwrap_or(u32::MAX);
-        *self.kinds.entry(key).or_insert(next)
+        number_of(&mut self.kinds, key)
     }
+}
+
+/// The number of a kind of skill, a new one for a new kind.
+fn number_of(kinds: &mut HashMap<Box<str>, u32>, key: Box<str>) -> u32 {
+    let next = u32::try_from(kinds.len()).unwrap_or(u32::MAX);
+    *kinds.entry(key).or_insert(next)
 }
 
 impl ChannelClasses {
@@ -189,12 +194,11 @@ impl State {
     /// Numbers the kinds of skills again, by the policy and the time of now; tells whether any is another
     /// one.
     fn renumber(&mut self) -> bool {
-        let skills = std::mem::take(&mut self.skills);
+        let Self { policy, now, skills, kinds, .. } = self;
         let mut changed = false;
-        for (uri, mut placed) in skills {
-            let kind = self.kind_of(&placed.known);
+        for placed in skills.values_mut() {
+            let kind = number_of(kinds, policy.key(&placed.known.at(*now)));
             changed |= std::mem::replace(&mut placed.kind, kind) != kind;
-            self.skills.insert(uri, placed);
         }
         changed
     }
@@ -205,8 +209,8 @@ impl State {
 struct ClassFilter {
     class: CallerClass,
     shared: Arc<Shared>,
-    /// What was decided about each kind of skill, by the policy with this number.
-    decided: RwLock<(u64, HashMap<u32, bool>)>,
+    /// What was decided about each kind of skill, by its number, and by the policy with this number.
+    decided: RwLock<(u64, Vec<Option<bool>>)>,
 }
 
 impl SkillFilter for ClassFilter {
@@ -219,20 +223,20 @@ impl SkillFilter for ClassFilter {
                 placed.inside.iter().filter_map(|uri| Some((uri, state.skills.get(uri)?)));
             inside.all(|(uri, inside)| self.allows(&state, uri, inside))
         };
-        let of_uri = || {
-            let segments = uri.root().segments();
-            segments.first().and_then(|first| NamespaceName::parse(first).ok())
-        };
-        let namespace = self.shared.namespace.clone().or_else(of_uri);
-        let Some(namespace) = namespace else { return false };
-        if !self.class.covers(&namespace) {
-            return false;
-        }
-        match state.skills.get(uri.as_str()) {
-            Some(placed) => self.allows(&state, uri.as_str(), placed) && shows_inside(placed),
+        let Some(placed) = state.skills.get(uri.as_str()) else {
+            let of_uri = || {
+                let segments = uri.root().segments();
+                segments.first().and_then(|first| NamespaceName::parse(first).ok())
+            };
+            let namespace = self.shared.namespace.clone().or_else(of_uri);
             // A version that was not looked up yet: once it is known, it is decided about.
-            None => state.policy.could_show(&self.class, &namespace),
-        }
+            return namespace.is_some_and(|namespace| {
+                self.class.covers(&namespace) && state.policy.could_show(&self.class, &namespace)
+            });
+        };
+        self.class.covers(&placed.known.facts.skill.namespace)
+            && self.allows(&state, uri.as_str(), placed)
+            && shows_inside(placed)
     }
 }
 
@@ -242,7 +246,7 @@ impl ClassFilter {
         {
             let decided = self.decided.read();
             if decided.0 == state.epoch
-                && let Some(known) = decided.1.get(&placed.kind)
+                && let Some(Some(known)) = decided.1.get(placed.kind as usize)
             {
                 return *known;
             }
@@ -253,9 +257,13 @@ impl ClassFilter {
         }
         let mut decided = self.decided.write();
         if decided.0 != state.epoch {
-            *decided = (state.epoch, HashMap::new());
+            *decided = (state.epoch, Vec::new());
         }
-        decided.1.insert(placed.kind, decision.allowed);
+        let kind = placed.kind as usize;
+        if decided.1.len() <= kind {
+            decided.1.resize(kind + 1, None);
+        }
+        decided.1[kind] = Some(decision.allowed);
         decision.allowed
     }
 }

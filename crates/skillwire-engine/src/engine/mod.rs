@@ -187,21 +187,12 @@ impl Engine {
         let Some(snapshot) = self.state.catalog.now(ViewId::EVERYTHING) else { return };
         // Cached files are escaped text or base64, and larger than the files themselves.
         let most = WARM_BYTES.min(self.state.config.cache_bytes / 2);
-        let mut total = 0_u64;
-        // A store without a directory is in memory already, or costs more to read than a file.
-        let here = || {
-            snapshot
-                .stored_files()
-                .filter(|(store, _)| store.remote().is_none() && store.directory().is_some())
-        };
-        let small = here().all(|(_, file)| {
-            total = total.saturating_add(file.size);
-            total <= most
-        });
-        if !small {
+        // This is asked after every change, of a hundred thousand remote files as well.
+        let here = snapshot.bytes_in_directories();
+        if here == 0 || here > most {
             return;
         }
-        for (store, file) in here() {
+        for (store, file) in snapshot.files_in_directories() {
             if self.state.contents.kept(store, file).is_some() {
                 continue;
             }
@@ -380,8 +371,13 @@ pub(crate) fn invalid_cursor() -> RpcError {
 
 #[cfg(test)]
 mod tests {
-    use skillwire_catalog::SnapshotOptions;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use serde_json::json;
+    use skillwire_catalog::{CatalogDelta, FileRecord, FileStore, FileTree, SnapshotOptions};
+    use skillwire_core::{Frontmatter, RelPath, SkillUri};
     use skillwire_protocol::message::{self, Message};
+    use skillwire_source::{FileStoreError, Skill, SkillContent};
 
     use super::*;
 
@@ -432,5 +428,48 @@ mod tests {
         assert!(!error.message.contains("secret"), "{}", error.message);
         let counted = r#"method="resources/read",code="-32603",mount="/mcp",outcome="failed"} 1"#;
         assert!(engine.metrics().text().contains(counted));
+    }
+
+    /// Files that are in no directory, and count how often they are asked where they are.
+    #[derive(Debug, Default)]
+    struct Elsewhere(AtomicUsize);
+
+    impl FileStore for Elsewhere {
+        fn read(&self, _: &RelPath, _: u64) -> Result<bytes::Bytes, FileStoreError> {
+            Err(FileStoreError::failed("no file is read"))
+        }
+
+        fn directory(&self) -> Option<std::path::PathBuf> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            None
+        }
+    }
+
+    #[test]
+    fn a_change_looks_at_no_file_of_the_other_skills() {
+        let store = Arc::new(Elsewhere::default());
+        let skill = |number: usize| {
+            let fields = json!({ "name": format!("s{number}"), "description": "Use it." });
+            let fields = fields.as_object().unwrap().clone();
+            let uri = format!("skill://s{number}/SKILL.md");
+            let tree = FileTree {
+                files: [FileRecord::new(RelPath::skill_file(), b"text")].into(),
+                empty_directories: Box::default(),
+                store: Arc::clone(&store) as Arc<dyn FileStore>,
+            };
+            let frontmatter = Frontmatter::from_fields(fields).unwrap();
+            let content = SkillContent::Files(tree);
+            Arc::new(Skill::new(SkillUri::parse(&uri).unwrap(), frontmatter, content))
+        };
+        let catalog = Arc::new(Catalog::new(SnapshotOptions::default()));
+        let place = |placed: Vec<_>| catalog.publish(&CatalogDelta { removed: Vec::new(), placed });
+        place((0..500).map(skill).collect());
+        let engine = Engine::builder(Arc::clone(&catalog), CursorSeal::new([7; 32])).build();
+        engine.warm();
+        let before = store.0.load(Ordering::Relaxed);
+        place(vec![skill(500)]);
+        engine.warm();
+        let looked = store.0.load(Ordering::Relaxed) - before;
+        assert!(looked < 5, "{looked} looks");
     }
 }

@@ -312,9 +312,9 @@ fn log_changes(before: &Snapshot, catalog: &Catalog, refreshed: &Refreshed) {
     let changes = refreshed.changes.of(ViewId::EVERYTHING).filter(|change| !change.is_empty());
     let (Some(changes), Some(now)) = (changes, catalog.now(ViewId::EVERYTHING)) else { return };
     let mut named: [Vec<String>; 3] = Default::default();
-    for uri in &changes.updated {
+    for uri in changes.updated.named() {
         // Files that are not the `SKILL.md` of a skill are part of one that is named already.
-        let kind = match (before.skill(uri), now.skill(uri)) {
+        let kind = match (before.skill(&uri), now.skill(&uri)) {
             (None, Some(_)) => 0,
             (Some(_), Some(_)) => 1,
             (Some(_), None) => 2,
