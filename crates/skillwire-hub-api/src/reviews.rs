@@ -238,7 +238,8 @@ pub struct ReviewDetail {
     pub files: Vec<FileDiff>,
     /// The fields of the frontmatter that differ.
     pub frontmatter: Vec<FieldChange>,
-    /// What inspecting the content showed; nothing for versions, which are not inspected by the hub.
+    /// What inspecting the content showed; nothing for versions, of which the hub keeps the worst finding and
+    /// the signers alone.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub facts: Option<FactChanges>,
 }

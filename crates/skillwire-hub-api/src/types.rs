@@ -1,5 +1,7 @@
 //! What the API takes and returns. The client of the program reads the same types.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -157,9 +159,20 @@ pub struct VersionInfo {
     /// Whether its files were erased for good.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub purged: bool,
+    /// How bad the worst finding was when it was published: `none`, a word of the scanner, or `unknown`.
+    #[serde(default = "unknown")]
+    pub worst_finding: String,
+    /// The signers whose signatures over exactly its files were valid then, as the operator calls them.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
+    pub signed_by: BTreeSet<String>,
     /// Its files; only for a single version.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub files: Option<Vec<FileInfo>>,
+}
+
+/// What is known of the findings of a version that no scanner looked at.
+fn unknown() -> String {
+    "unknown".to_owned()
 }
 
 /// A file of a version.

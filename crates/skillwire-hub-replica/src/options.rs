@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use skillwire_hub::ChannelName;
-use skillwire_hub_upstreams::UpstreamOptions;
+use skillwire_hub_upstreams::{InspectContent, UpstreamOptions};
 use skillwire_server::{
     Catalog, Config, Metrics,
     http::{ENDPOINT, HttpOptions, ProtectedResource},
@@ -38,6 +38,8 @@ pub struct ServingOptions {
     pub signer: DecisionSigner,
     /// How upstreams are followed; without it, their skills are not served.
     pub upstreams: Option<UpstreamOptions>,
+    /// What looks at uploads; without it, nothing is known of their findings and signers.
+    pub inspector: Option<Arc<dyn InspectContent>>,
     /// The address of the hub as clients write it, without a path.
     pub url: Option<String>,
     /// The metrics of the hub; each mount has its own among them.
@@ -58,6 +60,7 @@ impl Default for ServingOptions {
             access: AccessHandle::default(),
             signer: DecisionSigner::default(),
             upstreams: None,
+            inspector: None,
             url: None,
             metrics: Arc::default(),
             protected: ProtectedResource::new([]),
@@ -122,6 +125,13 @@ impl ServingOptions {
     #[must_use]
     pub fn upstreams(mut self, upstreams: UpstreamOptions) -> Self {
         self.upstreams = Some(upstreams);
+        self
+    }
+
+    /// Sets what looks at uploads.
+    #[must_use]
+    pub fn inspector(mut self, inspector: Arc<dyn InspectContent>) -> Self {
+        self.inspector = Some(inspector);
         self
     }
 

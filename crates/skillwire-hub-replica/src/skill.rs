@@ -1,6 +1,9 @@
 //! A version as a skill of the catalogue.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -9,7 +12,7 @@ use skillwire_attest::DECISION_META;
 use skillwire_core::{Frontmatter, RelPath, Scheme, SkillPath, SkillUri, media_type};
 use skillwire_hub::{SkillFacts, SkillId, Timestamp, Verdict, VersionFile, VersionState};
 use skillwire_hub_store::{HubStore, ServedVersion};
-use skillwire_hub_upstreams::{PROVENANCE_META, names_script};
+use skillwire_hub_upstreams::{InspectContent, PROVENANCE_META, names_script, worst_of};
 use skillwire_source::{FileRecord, FileStore, FileTree, Skill, SkillContent};
 
 use crate::signing::{Admitted, DecisionSigner};
@@ -21,6 +24,9 @@ use crate::{
 
 /// The segment of a URI before a version that is named.
 pub(crate) const PINNED: &str = "_v";
+
+/// The worst finding of a version that no scanner looked at.
+const UNKNOWN: &str = "unknown";
 
 /// Media types that only the bytes of a file tell.
 const BY_CONTENT: [&str; 10] = [
@@ -43,6 +49,13 @@ pub struct StoredEntry {
     /// The media types of files whose names say something else.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     types: BTreeMap<String, String>,
+    /// How bad the worst finding of the scanner was; none if no scanner looked, or the version is older than
+    /// this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    worst: Option<String>,
+    /// The trusted signers whose signatures cover exactly its files.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    signers: BTreeSet<String>,
 }
 
 impl StoredEntry {
@@ -55,7 +68,31 @@ impl StoredEntry {
                 types.insert(path.to_string(), real.to_owned());
             }
         }
-        Self { frontmatter: frontmatter.fields().clone(), types }
+        let frontmatter = frontmatter.fields().clone();
+        Self { frontmatter, types, worst: None, signers: BTreeSet::new() }
+    }
+
+    /// Adds what inspecting the same files shows.
+    #[must_use]
+    pub fn inspected(mut self, inspector: &dyn InspectContent, files: &[(RelPath, Bytes)]) -> Self {
+        self.signers = inspector.signers(files);
+        self.worst = inspector.inspect(files).map(|found| worst_of(&found).to_owned());
+        self
+    }
+
+    /// Reads what the store kept.
+    pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// How bad the worst finding of the scanner was, or `unknown`.
+    pub fn worst_finding(&self) -> &str {
+        self.worst.as_deref().unwrap_or(UNKNOWN)
+    }
+
+    /// The trusted signers whose signatures cover exactly its files, as the operator calls them.
+    pub fn signers(&self) -> &BTreeSet<String> {
+        &self.signers
     }
 
     /// Writes it for the store.
@@ -121,15 +158,15 @@ impl SkillMaker {
     pub(crate) fn make(&self, served: &ServedVersion, at: ServedAt) -> Option<Arc<Skill>> {
         let files =
             || -> Arc<dyn FileStore> { Arc::new(StoredFiles::new(self.store.clone(), served)) };
-        let skill = match skill_of(served, at, files) {
-            Ok(skill) => skill,
+        let (known, skill) = match made_of(served, at, files) {
+            Ok(made) => made,
             Err(error) => {
                 tracing::error!(%error, "a version cannot be served");
                 return None;
             }
         };
         // The skills of a namespace lie beside each other, never inside one.
-        self.classes.know(&skill.uri, known_skill(served), []);
+        self.classes.know(&skill.uri, known, []);
         let mut meta = self.meta(served);
         let skill = skill.with_meta(&meta);
         // The signed decision is as large as some files are, and stands in the entry.
@@ -194,14 +231,19 @@ fn provenance_of(served: &ServedVersion, hub: &str) -> BTreeMap<String, String> 
 
 /// What a policy may ask about a version at a moment.
 pub fn facts_at(served: &ServedVersion, now: Timestamp) -> SkillFacts {
-    known_skill(served).at(now)
+    // A version whose record cannot be read is not served either.
+    known_skill(served, StoredEntry::parse(&served.entry).ok().as_ref()).at(now)
 }
 
 /// What a policy may ask about a version; its age follows from when it was published.
-fn known_skill(served: &ServedVersion) -> KnownSkill {
+fn known_skill(served: &ServedVersion, entry: Option<&StoredEntry>) -> KnownSkill {
     let mut facts = SkillFacts::new(served.id.clone());
     served.state.as_str().clone_into(&mut facts.state);
     facts.has_scripts = served.files.iter().any(|file| names_script(&file.path));
+    if let Some(entry) = entry {
+        entry.worst_finding().clone_into(&mut facts.worst_finding);
+        facts.signed_by.clone_from(&entry.signers);
+    }
     KnownSkill { facts, since: served.published_at }
 }
 
@@ -211,18 +253,18 @@ pub(crate) fn file_record(file: &VersionFile, media_type: Option<&'static str>) 
     FileRecord { path: file.path.clone(), digest: file.digest, size: file.size, media_type }
 }
 
-/// Makes the skill that the catalogue serves for a version.
-fn skill_of(
+/// Makes the skill that the catalogue serves for a version, and what a policy may ask about it.
+fn made_of(
     served: &ServedVersion,
     at: ServedAt,
     store: impl FnOnce() -> Arc<dyn FileStore>,
-) -> Result<Skill, UnreadableRecord> {
+) -> Result<(KnownSkill, Skill), UnreadableRecord> {
     let unreadable = |problem: String| UnreadableRecord {
         version: format!("{}@{}", served.id, served.version),
         problem,
     };
-    let entry: StoredEntry =
-        serde_json::from_str(&served.entry).map_err(|error| unreadable(error.to_string()))?;
+    let entry = StoredEntry::parse(&served.entry).map_err(|error| unreadable(error.to_string()))?;
+    let known = known_skill(served, Some(&entry));
     let frontmatter = Frontmatter::from_fields(entry.frontmatter)
         .map_err(|_| unreadable("its frontmatter is invalid".to_owned()))?;
     let uri = uri_of(served, at).ok_or_else(|| unreadable("it has no URI".to_owned()))?;
@@ -237,5 +279,48 @@ fn skill_of(
     let tree = FileTree { files: files.into(), empty_directories: Box::default(), store: store() };
     let mut skill = Skill::new(uri, frontmatter, SkillContent::Files(tree));
     skill.listed = at == ServedAt::Channel;
-    Ok(skill)
+    Ok((known, skill))
+}
+
+#[cfg(test)]
+mod tests {
+    use skillwire_core::skill_file;
+    use skillwire_hub_upstreams::ContentFinding;
+
+    use super::*;
+
+    #[derive(Debug)]
+    struct Finds(&'static str);
+
+    impl InspectContent for Finds {
+        fn inspect(&self, _: &[(RelPath, Bytes)]) -> Option<Vec<ContentFinding>> {
+            let severity = self.0.to_owned();
+            Some(vec![ContentFinding { code: "a-rule".to_owned(), severity }])
+        }
+
+        fn signers(&self, _: &[(RelPath, Bytes)]) -> BTreeSet<String> {
+            ["team".to_owned()].into()
+        }
+    }
+
+    #[test]
+    fn an_entry_of_an_earlier_release_is_read_and_says_that_nothing_was_looked_for() {
+        // As releases before wrote it.
+        let text =
+            r#"{"frontmatter":{"description":"Use it.","name":"a"},"types":{"x":"text/plain"}}"#;
+        let old = StoredEntry::parse(text).unwrap();
+        assert_eq!((old.worst_finding(), old.signers().len()), ("unknown", 0));
+        assert_eq!(old.to_text(), text);
+    }
+
+    #[test]
+    fn an_entry_keeps_what_inspecting_its_files_showed() {
+        let text = "---\nname: a\ndescription: Use it.\n---\n";
+        let frontmatter = skill_file::check(text.as_bytes()).0.unwrap().frontmatter;
+        let files = [(RelPath::skill_file(), Bytes::from(text))];
+        let entry = StoredEntry::new(&frontmatter, &files).inspected(&Finds("high"), &files);
+        let read = StoredEntry::parse(&entry.to_text()).unwrap();
+        assert_eq!(read.worst_finding(), "high");
+        assert_eq!(read.signers().iter().collect::<Vec<_>>(), ["team"]);
+    }
 }

@@ -8,6 +8,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use skillwire_hub_replica::{Following, Replica, ServingOptions, StartError};
 use skillwire_hub_store::HubStore;
+use skillwire_hub_upstreams::InspectContent;
 use tower_service::Service as _;
 
 use crate::{
@@ -55,8 +56,20 @@ pub struct LocalApi(Router);
 impl LocalApi {
     /// Makes the API of a store; nothing is served.
     pub fn new(store: HubStore, identity: HubIdentity) -> Self {
-        let options = ServingOptions::default();
-        Self(api::router(state(store, identity, None, &options)))
+        Self::with_options(store, identity, &ServingOptions::default())
+    }
+
+    /// The same with something that looks at uploads.
+    pub fn inspecting(
+        store: HubStore,
+        identity: HubIdentity,
+        inspector: Arc<dyn InspectContent>,
+    ) -> Self {
+        Self::with_options(store, identity, &ServingOptions::default().inspector(inspector))
+    }
+
+    fn with_options(store: HubStore, identity: HubIdentity, options: &ServingOptions) -> Self {
+        Self(api::router(state(store, identity, None, options)))
     }
 
     /// Answers one request.
@@ -112,6 +125,15 @@ fn state(
         Authenticator::new(store.clone(), audience, private_issuers, access, resource);
     let signer = options.signer.clone();
     let upstreams = replica.as_ref().map(|replica| replica.upstream_statuses());
-    let uploads = Uploads::default();
-    Arc::new(ApiState { store, replica, authenticator, uploads, name, signer, upstreams })
+    let (uploads, inspector) = (Uploads::default(), options.inspector.clone());
+    Arc::new(ApiState {
+        store,
+        replica,
+        authenticator,
+        uploads,
+        inspector,
+        name,
+        signer,
+        upstreams,
+    })
 }

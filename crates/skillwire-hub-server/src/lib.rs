@@ -49,7 +49,7 @@ pub use skillwire_hub_replica::{
 pub use skillwire_hub_store::{
     BlobLocation, DatabaseLocation, HubStore, StoreError, StoreOptions, Upload,
 };
-pub use skillwire_hub_upstreams::{UnfetchedSkill, UpstreamOptions};
+pub use skillwire_hub_upstreams::{InspectContent, UnfetchedSkill, UpstreamOptions};
 pub use skillwire_jwt::{TokenCaller, TrustedIssuer};
 pub use skillwire_server::{
     BuildError, Catalog, Config, Metrics, ViewId,

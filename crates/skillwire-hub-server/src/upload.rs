@@ -12,6 +12,7 @@ use skillwire_core::{Digest, Frontmatter, RelPath, SkillName, limits};
 use skillwire_hub::SkillId;
 use skillwire_hub_replica::StoredEntry;
 use skillwire_hub_store::{Upload, UploadedFile};
+use skillwire_hub_upstreams::InspectContent;
 use skillwire_source::inspect_files;
 use tokio::{
     sync::Semaphore,
@@ -116,9 +117,18 @@ pub(crate) struct CheckedSkill {
     pub(crate) declared: Option<String>,
 }
 
+impl CheckedSkill {
+    /// Adds what inspecting the files shows. Trust boundary: nothing of this is taken from the publisher.
+    pub(crate) fn inspected(mut self, inspector: &dyn InspectContent) -> Self {
+        self.entry = self.entry.inspected(inspector, &self.files);
+        self
+    }
+}
+
 /// Makes an upload from the files of a skill, checked as the API checks them.
 ///
-/// It is for programs that publish into the store themselves, such as many skills at once.
+/// It is for programs that publish into the store themselves, such as many skills at once. Nothing looks for
+/// findings and signatures.
 pub fn upload_of(skill: SkillId, files: Vec<(RelPath, Bytes)>) -> Result<Upload, Problem> {
     let CheckedSkill { files, entry, declared } = check_files(files, &skill.name)?;
     let uploaded =

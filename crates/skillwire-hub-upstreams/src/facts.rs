@@ -40,7 +40,7 @@ pub struct ContentFinding {
     pub severity: String,
 }
 
-/// Looks at content that is fetched for its review.
+/// Looks at content: of upstreams, when it is fetched for its review, and of uploads.
 pub trait InspectContent: Send + Sync + fmt::Debug {
     /// Returns the findings of a scanner, the worst first; `None` if there is no scanner.
     fn inspect(&self, files: &[(RelPath, Bytes)]) -> Option<Vec<ContentFinding>>;
@@ -50,6 +50,11 @@ pub trait InspectContent: Send + Sync + fmt::Debug {
         let _ = files;
         BTreeSet::new()
     }
+}
+
+/// How bad the worst of some findings is, of which the worst comes first: `none` without any.
+pub fn worst_of(findings: &[ContentFinding]) -> &str {
+    findings.first().map_or("none", |worst| &worst.severity)
 }
 
 /// Whether the name of a file says that it can be run.
@@ -96,8 +101,7 @@ pub(crate) fn facts_of(
         facts.signers = inspector.signers(files);
     }
     if let Some(found) = inspector.and_then(|inspector| inspector.inspect(files)) {
-        facts.worst =
-            Some(found.first().map_or_else(|| "none".to_owned(), |worst| worst.severity.clone()));
+        facts.worst = Some(worst_of(&found).to_owned());
         facts.findings.extend(found.into_iter().map(|finding| finding.code));
     }
     facts

@@ -65,7 +65,7 @@ pub use skillwire_source::{BoxFuture, CachePolicy, LookupOutcome, SkillSource};
 pub use skillwire_trust::Origin;
 
 pub use self::{
-    facts::{ContentFinding, InspectContent, names_script},
+    facts::{ContentFinding, InspectContent, names_script, worst_of},
     follower::{FollowedUpstream, UnfetchedSkill, UpstreamStanding},
     gate::MountKind,
     options::{InvalidAddress, MakeAddress, UpstreamOptions},

@@ -32,6 +32,7 @@ use semver::Version;
 use skillwire_hub::{Action, Caller, NamespaceName, SkillId, VersionRecord, VersionRef};
 use skillwire_hub_replica::{DecisionSigner, Replica, UpstreamStatuses};
 use skillwire_hub_store::HubStore;
+use skillwire_hub_upstreams::InspectContent;
 
 pub use skillwire_hub_api::*;
 
@@ -52,6 +53,8 @@ pub(crate) struct ApiState {
     pub(crate) replica: Option<Arc<Replica>>,
     pub(crate) authenticator: Authenticator,
     pub(crate) uploads: Uploads,
+    /// What looks at uploads for findings and signatures.
+    pub(crate) inspector: Option<Arc<dyn InspectContent>>,
     pub(crate) name: String,
     pub(crate) signer: DecisionSigner,
     /// How the upstreams of this replica are doing, if it serves clients.

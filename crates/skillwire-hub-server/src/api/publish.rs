@@ -70,7 +70,14 @@ pub(crate) async fn publish(
     state.require(&sender.caller, Action::Publish, &id.namespace).await?;
     let archive = state.uploads.receive(&headers, body).await?;
     let expected = id.name.clone();
-    let checked = tokio::task::spawn_blocking(move || upload::check(&archive, &expected)).await;
+    let inspector = state.inspector.clone();
+    let checked = tokio::task::spawn_blocking(move || {
+        upload::check(&archive, &expected).map(|checked| match &inspector {
+            Some(inspector) => checked.inspected(&**inspector),
+            None => checked,
+        })
+    });
+    let checked = checked.await;
     let checked = checked.map_err(|error| {
         tracing::error!(%error, "checking an upload broke");
         ProblemKind::Internal.because("Checking the upload broke; the log of the hub says why.")
@@ -129,6 +136,8 @@ pub(crate) async fn publish(
             published: state.store.now().to_string(),
             channels: Vec::new(),
             purged: false,
+            worst_finding: checked.entry.worst_finding().to_owned(),
+            signed_by: checked.entry.signers().clone(),
             files: None,
         }
     } else {

@@ -18,7 +18,7 @@ use super::{
     ReviewDetail, ReviewInfo, SetChange, TakenDecision,
     extract::{JsonBody, Paging, Parameters, Segments, Sender, json, page_of},
     malformed,
-    skills::{compare, file_response},
+    skills::{compare, file_response, inspected},
     states::parse_content,
 };
 use crate::auth::Authenticated;
@@ -34,7 +34,7 @@ fn info(state: &ApiState, record: &ReviewRecord) -> ReviewInfo {
             Some(version.version.to_string()),
             Some(version.publisher.to_string()),
             None,
-            "unknown".to_owned(),
+            inspected(version).0,
         ),
         ReviewRecord::Offer(offer) => (
             "upstream",

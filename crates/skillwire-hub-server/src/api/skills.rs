@@ -1,6 +1,9 @@
 //! Skills, their versions and files.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use axum::{extract::State, response::Response};
 use bytes::Bytes;
@@ -8,6 +11,7 @@ use http::{HeaderValue, header};
 use serde::Deserialize;
 use skillwire_core::{Digest, media_type};
 use skillwire_hub::{NamespaceName, VersionFile, VersionRecord, VersionRef, parse_version};
+use skillwire_hub_replica::StoredEntry;
 use skillwire_hub_store::{HubStore, SkillSummary};
 
 use super::{
@@ -21,6 +25,7 @@ use crate::diff::{DiffBudget, changed_files, describe};
 pub(super) fn version_info(record: &VersionRecord, skill: Option<&SkillSummary>) -> VersionInfo {
     let channels = skill.into_iter().flat_map(|skill| &skill.channels);
     let pointing = channels.filter(|channel| channel.version == record.version);
+    let (worst_finding, signed_by) = inspected(record);
     VersionInfo {
         skill: record.skill.to_string(),
         version: record.version.to_string(),
@@ -31,7 +36,18 @@ pub(super) fn version_info(record: &VersionRecord, skill: Option<&SkillSummary>)
         published: record.published_at.to_string(),
         channels: pointing.map(|channel| channel.name.to_string()).collect(),
         purged: record.purged,
+        worst_finding,
+        signed_by,
         files: None,
+    }
+}
+
+/// What inspecting a version showed when it was published: the worst finding, and the signers.
+pub(super) fn inspected(record: &VersionRecord) -> (String, BTreeSet<String>) {
+    match StoredEntry::parse(&record.entry) {
+        Ok(entry) => (entry.worst_finding().to_owned(), entry.signers().clone()),
+        // An erased version has no entry.
+        Err(_) => ("unknown".to_owned(), BTreeSet::new()),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The API of a hub, over HTTP or in this process: every command uses it in the same way.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
 use serde::{Serialize, de::DeserializeOwned};
@@ -9,15 +11,19 @@ use skillwire_hub_server::{
     api::{Compared, Page, Problem},
 };
 use skillwire_hub_store::{HubStore, StoreError, StoreOptions};
+use tokio::sync::watch;
 
-use super::{hints, login};
+use super::{hints, login, scanned::Inspection};
 use crate::{
     args::HubTarget,
     commands::Outcome,
     exit::Exit,
     failure::Failure,
     report, session,
-    settings::hub::{HUB_FILE, HubFile},
+    settings::{
+        HubSigners,
+        hub::{HUB_FILE, HubFile},
+    },
 };
 
 /// The most bytes of an answer.
@@ -87,7 +93,17 @@ impl HubClient {
     async fn local(folder: &str) -> Result<Self, Failure> {
         let file = HubFile::read(folder.as_ref())?;
         let store = open_store(&file).await?;
-        let api = LocalApi::new(store, file.identity());
+        // Without the signers, what is published here is signed by no signer; no other command needs them.
+        let signers = file.signers().unwrap_or_else(|failure| {
+            tracing::warn!(
+                "Signatures are not checked: {}",
+                report::printable(&failure.to_string())
+            );
+            HubSigners::default()
+        });
+        let (_, signers) = watch::channel(signers);
+        let inspector = Arc::new(Inspection { signers });
+        let api = LocalApi::inspecting(store, file.identity(), inspector);
         Ok(Self { api: Api::Local(api), place: folder.to_owned() })
     }
 

@@ -5,22 +5,18 @@ use std::{collections::BTreeMap, sync::Arc};
 use skillwire_client::{HttpServer, ServerConfig, ServerUrl, StdioServer, WellKnownOrigin};
 use skillwire_host::{OriginAddress, Secret, ServerLabel};
 use skillwire_hub::UpstreamSource;
-use skillwire_hub_upstreams::{InvalidAddress, UpstreamOptions};
-use tokio::sync::watch;
+use skillwire_hub_upstreams::{InspectContent, InvalidAddress, UpstreamOptions};
 
-use super::{scanned::Inspection, upstream_variables::UpstreamVariables};
+use super::upstream_variables::UpstreamVariables;
 use crate::{
-    commands::install::repository,
-    exit::Exit,
-    failure::Failure,
-    session::client_options,
-    settings::{HubSigners, address},
+    commands::install::repository, exit::Exit, failure::Failure, session::client_options,
+    settings::address,
 };
 
 /// Says how upstreams are followed.
 pub(super) fn options(
     variables: Arc<UpstreamVariables>,
-    signers: watch::Receiver<HubSigners>,
+    inspector: Arc<dyn InspectContent>,
 ) -> Result<UpstreamOptions, Failure> {
     let reached = move |label: &ServerLabel, source: &UpstreamSource| {
         variables.require(label, source)?;
@@ -30,7 +26,7 @@ pub(super) fn options(
         .map_err(|error| Failure::caused(Exit::Internal, error))?
         .client(client_options())
         .git(repository::git_options())
-        .inspector(Arc::new(Inspection { signers }));
+        .inspector(inspector);
     Ok(options)
 }
 

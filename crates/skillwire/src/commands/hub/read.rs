@@ -95,13 +95,33 @@ pub(super) fn versions(args: &HubVersionsArgs) -> Outcome {
 /// Prints a version in one line, with its content in another.
 pub(super) fn show_version(out: &mut impl Write, version: &VersionInfo) -> std::io::Result<()> {
     let VersionInfo {
-        version: number, state, publisher, published, channels, reason, purged, ..
+        version: number,
+        state,
+        publisher,
+        published,
+        channels,
+        reason,
+        purged,
+        worst_finding,
+        signed_by,
+        ..
     } = version;
     let erased = if *purged { ", its files erased" } else { "" };
     let channels =
         if channels.is_empty() { String::new() } else { format!(" [{}]", channels.join(", ")) };
     let reason = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    let line = format!("{state}{erased}{reason}  {published} by {publisher}{channels}");
+    let found = match worst_finding.as_str() {
+        "none" | "unknown" => String::new(),
+        worst => format!(", worst finding {worst}"),
+    };
+    let signers: Vec<&str> = signed_by.iter().map(String::as_str).collect();
+    let signed = if signers.is_empty() {
+        String::new()
+    } else {
+        format!(", signed by {}", signers.join(", "))
+    };
+    let line =
+        format!("{state}{erased}{reason}  {published} by {publisher}{channels}{found}{signed}");
     writeln!(out, "{STRONG}{}{STRONG:#}  {}", printable(number), printable(&line))?;
     writeln!(out, "  {FAINT}{}{FAINT:#}", printable(&version.content))
 }

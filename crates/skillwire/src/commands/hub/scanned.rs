@@ -1,4 +1,4 @@
-//! Scans skills before they are published, and looks at those of upstreams for their review.
+//! Scans skills before they are published and when they arrive, and looks at those of upstreams for their review.
 
 use std::collections::BTreeSet;
 
@@ -69,7 +69,7 @@ pub(super) fn alarm(_: &[(RelPath, Bytes)]) -> Option<String> {
     None
 }
 
-/// Looks at content of upstreams that is fetched for its review.
+/// Looks at uploads, and at content of upstreams that is fetched for its review.
 #[derive(Debug)]
 pub(super) struct Inspection {
     /// The signers that the operator trusts now, by the operator's names.

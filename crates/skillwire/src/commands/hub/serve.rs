@@ -4,7 +4,7 @@ use std::{io::Write as _, num::NonZero, sync::Arc, time::Duration};
 
 #[cfg(feature = "page")]
 use skillwire_hub_server::HubService;
-use skillwire_hub_server::ServingOptions;
+use skillwire_hub_server::{InspectContent, ServingOptions};
 #[cfg(feature = "page")]
 use skillwire_page::{Page, PageHosts, PageOptions};
 use skillwire_server::{
@@ -13,7 +13,7 @@ use skillwire_server::{
 };
 use tokio::net::TcpListener;
 
-use super::{client::open_existing, following, reload::Reloaded};
+use super::{client::open_existing, following, reload::Reloaded, scanned::Inspection};
 #[cfg(feature = "page")]
 use crate::page::{hub::HubPage, served::ServiceWithPage};
 use crate::{
@@ -59,13 +59,13 @@ async fn serve(args: &HubServeArgs, file: &HubFile) -> Outcome {
     let address = listener.local_addr().map_err(cannot)?;
     let store = open_existing(file.replica_store()?, file).await?;
     let reloaded = Reloaded::read(file, args, store.clone()).await?;
+    let inspector: Arc<dyn InspectContent> =
+        Arc::new(Inspection { signers: reloaded.signers.subscribe() });
     let options = options(file, &reloaded.operating)?
+        .inspector(Arc::clone(&inspector))
         .access(reloaded.access.clone())
         .signer(reloaded.signer.clone())
-        .upstreams(following::options(
-            Arc::clone(&reloaded.variables),
-            reloaded.signers.subscribe(),
-        )?)
+        .upstreams(following::options(Arc::clone(&reloaded.variables), inspector)?)
         .url(file.url.clone());
     let started = skillwire_hub_server::start(store.clone(), file.identity(), options);
     let (service, following) = tokio::select! {

@@ -342,6 +342,41 @@ mod policies {
         hub.until(&payments, &[DEPLOY, REFUNDS]).await;
     }
 
+    #[cfg(feature = "scan")]
+    #[tokio::test]
+    async fn a_policy_hides_a_published_skill_by_what_the_hub_found_in_it() {
+        const SEVERE: &str = "@id(\"severe\") forbid (principal, action, resource) when \
+                              { [\"high\", \"critical\"].contains(resource.worst_finding) };";
+        let issuer = Issuer::start().await;
+        let hub = hub_of(&issuer).await;
+        hub.folder.file("notes/SKILL.md", crate::scan::LURE).file("severe.cedar", SEVERE);
+        let arguments = ["publish", "notes", "--namespace", "acme", "--yes", "--despite-findings"];
+        hub.run(&arguments).await.assert_exit(0);
+        let payments = issued(&issuer, "/mcp", &json!({ "groups": ["payments"] }));
+        hub.until(&payments, &["skill://acme/notes/SKILL.md", REFUNDS]).await;
+        let tried = ["hub", "policy", "test", "severe.cedar", "--hub", "hub"];
+        let tried = hub.run(&tried).await.assert_exit(1).stdout;
+        assert!(tried.contains("- group:payments loses acme/notes  (severe)"), "{tried}");
+        assert!(!tried.contains("acme/refunds"), "{tried}");
+        hub.reconfigure(
+            "[[access.issuers]]",
+            "[access.policy]\nfile = \"../severe.cedar\"\n[[access.issuers]]",
+        );
+        hub.until(&payments, &[REFUNDS]).await;
+        let versions = async |skill: &str| {
+            hub.run(&["hub", "versions", skill, "--json"]).await.assert_exit(0).json()
+        };
+        assert_eq!(versions("acme/notes").await[0]["worst_finding"], "critical");
+        assert_eq!(versions("acme/refunds").await[0]["worst_finding"], "none");
+        // A version that the operator of the machine publishes is looked at as well.
+        hub.folder.file("local/notes/SKILL.md", format!("{}\nMore.\n", crate::scan::LURE));
+        let local =
+            ["hub", "import", "local", "--namespace", "acme", "--yes", "--despite-findings"];
+        let local = [&local[..], &["--dry-run", "--json", "--hub", "hub"]].concat();
+        let imported = hub.run(&local).await.assert_exit(0).json();
+        assert_eq!(imported[0]["version"]["worst_finding"], "critical", "{imported}");
+    }
+
     #[tokio::test]
     async fn a_policy_is_checked_tried_and_explained_before_it_counts() {
         let hub = hub_with("[access.roles.acme]\nreader = [\"group:payments\"]\n").await;
