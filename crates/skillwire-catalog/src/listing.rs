@@ -35,8 +35,7 @@ impl Snapshot {
     pub fn skills_page(&self, after: Option<&str>, size: usize) -> Page<'_> {
         Page::cut(
             size,
-            self.listed_after(after)
-                .map(|skill| (skill.uri.to_string(), Cow::Borrowed(&*skill.entry))),
+            self.listed_after(after).map(|skill| (skill.uri.to_string(), skill.entry.text())),
         )
     }
 

@@ -57,7 +57,8 @@ struct State {
     epoch: u64,
     /// The moment that ages are counted to.
     now: Timestamp,
-    skills: HashMap<Arc<str>, PlacedSkill>,
+    /// Boxed: the table has room for up to twice as many as there are.
+    skills: HashMap<Arc<str>, Box<PlacedSkill>>,
     /// A number for each kind of skill that the policy tells apart.
     kinds: HashMap<Box<str>, u32>,
 }
@@ -121,7 +122,7 @@ impl ChannelClasses {
         let inside = skills_inside(uri, files).map(|inside| inside.file().shared()).collect();
         let mut state = self.0.state.write();
         let kind = state.kind_of(&known);
-        let placed = PlacedSkill { known, kind, inside };
+        let placed = Box::new(PlacedSkill { known, kind, inside });
         let before = state.skills.insert(uri.file().shared(), placed);
         // The catalogue asks about the skill that it takes in, and not about one around it.
         if before.is_none_or(|before| before.kind != kind) && state.is_inside_another(uri) {

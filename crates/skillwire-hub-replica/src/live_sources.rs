@@ -43,7 +43,7 @@ struct State {
 struct LiveSource {
     number: u64,
     source: Arc<dyn SkillSource>,
-    reported: BTreeMap<GroupKey, Vec<SkillUri>>,
+    reported: BTreeMap<GroupKey, Box<[SkillUri]>>,
     /// Since when it lists each content, from which the age of its skills follows.
     since: Since,
 }
@@ -157,7 +157,7 @@ impl SkillSource for LiveSources {
                         found.skill.as_ref().is_none_or(|skill| self.know(label, skill, since))
                     });
                     let skills = inspected.iter().filter_map(|found| found.skill.as_ref());
-                    let uris: Vec<SkillUri> = skills.map(|skill| skill.uri.clone()).collect();
+                    let uris: Box<[SkillUri]> = skills.map(|skill| skill.uri.clone()).collect();
                     reported.insert(key.clone(), uris);
                     report(SourceChange::Updated(key, inspected));
                 }

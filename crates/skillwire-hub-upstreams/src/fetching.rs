@@ -96,7 +96,9 @@ impl OfferedSkill {
                 (files, entry_text(listed).into_owned())
             }
             (Self::Served(_), None) => return Err(FetchError::Dynamic),
-            (Self::Local(skill), _) => (read_local(skill, most).await?, skill.entry.to_string()),
+            (Self::Local(skill), _) => {
+                (read_local(skill, most).await?, skill.entry.text().into_owned())
+            }
         };
         let text = files.iter().find(|(path, _)| *path == RelPath::skill_file());
         let checked = text.and_then(|(_, bytes)| skill_file::check(bytes).0);

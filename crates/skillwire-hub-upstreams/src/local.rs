@@ -201,7 +201,7 @@ impl LocalFeed {
                 let Some(uris) = &uris else { continue };
                 let content = OfferedSkill::Local(Arc::clone(skill)).content();
                 let notes = provenance(&upstream, content);
-                let entry = passed_on_entry(&skill.entry, uris, &self.gateway, &notes);
+                let entry = passed_on_entry(&skill.entry.text(), uris, &self.gateway, &notes);
                 let made = entry.ok().and_then(|entry| {
                     let uri = uris.passed_on_skill(&skill.uri)?;
                     let content: SkillContent = skill.content.clone();

@@ -401,7 +401,7 @@ fn file_tree(skill: &Skill) -> Result<&FileTree, ScriptNotRun> {
 
 /// The file in which a skill declares the arguments of its scripts.
 fn declaration_file(skill: &Skill) -> Option<String> {
-    let entry = received::read(&skill.entry, EntryLimits::default()).ok()?;
+    let entry = received::read(&skill.entry.text(), EntryLimits::default()).ok()?;
     entry.frontmatter.script_declarations().map(str::to_owned)
 }
 
@@ -430,7 +430,7 @@ impl AuditSubject {
 
     /// A request for something that is no file of the skill.
     pub(crate) fn without_file(skill: &Skill, script: &str, caller: &str) -> Self {
-        let entry = received::read(&skill.entry, EntryLimits::default()).ok();
+        let entry = received::read(&skill.entry.text(), EntryLimits::default()).ok();
         let content = entry.and_then(|entry| ContentSet::of(&entry));
         Self {
             caller: caller.to_owned(),
@@ -438,8 +438,7 @@ impl AuditSubject {
             script: script.chars().take(256).collect::<String>().escape_debug().to_string(),
             // An entry that is served can be read. If not, a digest of its text names the content
             // as well.
-            content: content
-                .map_or_else(|| Digest::of(skill.entry.as_bytes()), |set| set.fingerprint()),
+            content: content.map_or_else(|| skill.entry.digest(), |set| set.fingerprint()),
             script_digest: None,
         }
     }

@@ -108,7 +108,7 @@ impl SkillSource for GeneratedSource {
             inspect_generated(self.path.clone(), &self.scheme, Arc::clone(&self.generator));
         // The generator may return other content each time, and clients ask it directly. Only a
         // change of the entry is reported: otherwise every forced scan would notify subscribers.
-        let entry = inspected.skill.as_ref().map(|skill| &skill.entry);
+        let entry = inspected.skill.as_ref().map(|skill| skill.entry.text());
         let now = Digest::of(format!("{entry:?} {:?}", inspected.findings).as_bytes());
         if reported.replace(now) != Some(now) {
             report(SourceChange::Updated(GroupKey(self.path.to_string().into()), vec![inspected]));

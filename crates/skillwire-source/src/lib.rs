@@ -29,6 +29,7 @@ mod assemble;
 mod change_tracker;
 mod directory;
 mod embedded;
+mod entry_text;
 mod file_store;
 mod generated;
 mod held;
@@ -62,6 +63,7 @@ pub use crate::{
     change_tracker::ChangeTracker,
     directory::{DirectoryOptions, DirectorySource},
     embedded::{EmbeddedSkill, InvalidEmbedded},
+    entry_text::{EntryText, MakeEntry},
     file_store::{BoxFuture, ContentOwner, FileStore, FileStoreError, MemoryFiles, RemoteFiles},
     generated::{
         GenerateError, GeneratedFiles, GeneratedSource, RemoteChild, RemoteGenerator,

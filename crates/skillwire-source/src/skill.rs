@@ -12,7 +12,9 @@ use skillwire_core::{
     SkillUri, annotations, media_type,
 };
 
-use crate::{file_store::FileStore, generated::SkillGenerator, namespace::UriClaimant};
+use crate::{
+    entry_text::EntryText, file_store::FileStore, generated::SkillGenerator, namespace::UriClaimant,
+};
 
 /// A skill that is ready to be served. Entry and digests come from the same read of its files.
 #[derive(Debug, Clone)]
@@ -20,7 +22,7 @@ pub struct Skill {
     /// The URI of its `SKILL.md`.
     pub uri: SkillUri,
     /// Its entry in `skills/list` and `skills/get`, as JSON.
-    pub entry: Arc<str>,
+    pub entry: EntryText,
     /// Its content.
     pub content: SkillContent,
     /// Whether listings show it. A skill that a client asked for by URI is served without being
@@ -105,15 +107,21 @@ impl Skill {
             SkillContent::Generated(_) => Resources::Dynamic,
             SkillContent::Files(tree) => Resources::Listed(listed(&uri, &tree.files)),
         };
-        let entry = to_json(&SkillEntry { uri: uri.clone(), frontmatter, resources }).into();
+        let entry = to_json(&SkillEntry { uri: uri.clone(), frontmatter, resources });
+        let entry = EntryText::from(entry);
         Self { uri, entry, content, listed: true, provenance: None }
     }
 
     /// Adds what the server says about the skill as `_meta` of its entry; without anything, nothing.
     #[must_use]
     pub fn with_meta(mut self, meta: &Map<String, Value>) -> Self {
-        if let Some(open) = self.entry.strip_suffix('}').filter(|_| !meta.is_empty()) {
-            self.entry = format!("{open},\"_meta\":{}}}", to_json(meta)).into();
+        let entry = self.entry.text();
+        let with_meta = entry
+            .strip_suffix('}')
+            .filter(|_| !meta.is_empty())
+            .map(|open| format!("{open},\"_meta\":{}}}", to_json(meta)));
+        if let Some(entry) = with_meta {
+            self.entry = entry.into();
         }
         self
     }
@@ -138,7 +146,8 @@ impl Skill {
 
     /// The skill's description.
     pub fn description(&self) -> String {
-        let quoted = self.quoted_description();
+        let entry = self.entry.text();
+        let quoted = quoted_description(&entry);
         quoted.and_then(|quoted| serde_json::from_str(quoted.get()).ok()).unwrap_or_default()
     }
 
@@ -152,14 +161,14 @@ impl Skill {
             SkillContent::Files(tree) => tree.file(&RelPath::skill_file()).map(|file| file.size),
         };
         let (uri, name) = (self.uri.as_str(), self.name());
-        let description = self.quoted_description();
+        let entry = self.entry.text();
+        let description = quoted_description(&entry);
         let mime_type = "text/markdown";
         let resource = ResourceMetadata { uri, name, description, mime_type, size };
         // Few authors write annotations, and reading the frontmatter for them takes longer than
         // everything else here.
         let annotated = ["\"audience\":", "\"priority\":", "\"lastModified\":"];
-        let needs_frontmatter =
-            with_frontmatter || annotated.iter().any(|key| self.entry.contains(key));
+        let needs_frontmatter = with_frontmatter || annotated.iter().any(|key| entry.contains(key));
         if !needs_frontmatter && self.provenance.is_none() {
             return resource.to_json();
         }
@@ -178,25 +187,25 @@ impl Skill {
         struct EntryFrontmatter {
             frontmatter: Map<String, Value>,
         }
-        let entry = serde_json::from_str::<EntryFrontmatter>(&self.entry);
+        let entry = serde_json::from_str::<EntryFrontmatter>(&self.entry.text());
         entry.map(|entry| entry.frontmatter).unwrap_or_default()
     }
+}
 
-    /// The description as a JSON string of the entry.
-    fn quoted_description(&self) -> Option<&RawValue> {
-        #[derive(Deserialize)]
-        struct EntryDescription<'a> {
-            #[serde(borrow)]
-            frontmatter: DescribedFile<'a>,
-        }
-        #[derive(Deserialize)]
-        struct DescribedFile<'a> {
-            #[serde(borrow)]
-            description: &'a RawValue,
-        }
-        let entry = serde_json::from_str::<EntryDescription<'_>>(&self.entry);
-        entry.ok().map(|entry| entry.frontmatter.description)
+/// The description of an entry, as a JSON string.
+fn quoted_description(entry: &str) -> Option<&RawValue> {
+    #[derive(Deserialize)]
+    struct EntryDescription<'a> {
+        #[serde(borrow)]
+        frontmatter: DescribedFile<'a>,
     }
+    #[derive(Deserialize)]
+    struct DescribedFile<'a> {
+        #[serde(borrow)]
+        description: &'a RawValue,
+    }
+    let entry = serde_json::from_str::<EntryDescription<'_>>(entry);
+    entry.ok().map(|entry| entry.frontmatter.description)
 }
 
 /// Returns what the frontmatter has besides name and description, under the prefix that the

@@ -63,7 +63,7 @@ impl ArchiveCache {
         skill: &Skill,
         format: ArchiveFormat,
     ) -> Result<Option<ReadyDocument>, UnreadFile> {
-        let key = (Digest::of(skill.entry.as_bytes()), format);
+        let key = (skill.entry.digest(), format);
         if let Some(archive) = self.kept.get(&key) {
             return Ok(Some(archive));
         }
@@ -77,7 +77,7 @@ impl ArchiveCache {
     }
 
     fn record(&self, skill: &Skill, format: ArchiveFormat) -> Option<ArchiveRecord> {
-        let key = (Digest::of(skill.entry.as_bytes()), format);
+        let key = (skill.entry.digest(), format);
         if let Some(known) = self.described.get(&key) {
             return known;
         }

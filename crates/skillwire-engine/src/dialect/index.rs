@@ -25,13 +25,18 @@ pub(crate) async fn document(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     let skills = call.snapshot.listed();
     // Older clients take whatever lies below a skill for a part of that skill.
     let shown = skills.filter(|skill| nested || !call.snapshot.is_inside_a_listed_skill(skill));
-    let entries = shown.filter_map(|skill| entry(skill, &archived));
+    let shown: Vec<_> = shown.map(|skill| (skill, skill.entry.text())).collect();
+    let entries = shown.iter().filter_map(|(skill, text)| entry(skill, text, &archived));
     let skills = entries.chain(templates(&call)).collect();
     Ok(IndexDocument { schema: Some(SCHEMA), skills }.write())
 }
 
-fn entry<'a>(skill: &'a Skill, archived: &PublishedArchives) -> Option<IndexEntry<'a>> {
-    let IndexedSkill { frontmatter, resources } = serde_json::from_str(&skill.entry).ok()?;
+fn entry<'a>(
+    skill: &'a Skill,
+    text: &'a str,
+    archived: &PublishedArchives,
+) -> Option<IndexEntry<'a>> {
+    let IndexedSkill { frontmatter, resources } = serde_json::from_str(text).ok()?;
     let record = match &skill.content {
         SkillContent::Files(tree) => tree.file(&RelPath::skill_file()),
         SkillContent::Generated(_) => None,

@@ -15,8 +15,9 @@ use crate::engine::{Outcome, OwnedCall, about_name, body, media_type, uri_of};
 
 /// Extends the entry of a skill with the members of this dialect and of the "Skills" page.
 pub(crate) fn superset(call: &OwnedCall, skill: &Skill, name: &str) -> String {
-    let card = SkillCard::of_entry(&skill.entry);
-    extend_entry(&skill.entry, name, &card, dependencies::served(call, &card))
+    let entry = skill.entry.text();
+    let card = SkillCard::of_entry(&entry);
+    extend_entry(&entry, name, &card, dependencies::served(call, &card))
 }
 
 /// Answers `skills/get` by name.
@@ -29,7 +30,7 @@ pub(crate) async fn get(call: OwnedCall, name: String, arguments: ArgumentValues
         };
         RpcError::invalid_params(message).with_data(about_name(&name, unnamed.candidates))
     })?;
-    let card = SkillCard::of_entry(&skill.entry);
+    let card = SkillCard::of_entry(&skill.entry.text());
     let body = body(call.skill_file_for(&skill, &card, &arguments).await?.as_bytes())?;
     let files = files(&call, &skill, &card, &body).await?;
     let answer = SkillAnswer {

@@ -143,7 +143,7 @@ fn prompts(call: &OwnedCall) -> Arc<Items> {
     let each = call.snapshot.listed().filter_map(|skill| {
         let name = names.of_skill(&call.snapshot, skill)?;
         let mut prompt = json!({ "name": name, "description": skill.description() });
-        let arguments = SkillCard::of_entry(&skill.entry).arguments();
+        let arguments = SkillCard::of_entry(&skill.entry.text()).arguments();
         if !arguments.is_empty() {
             prompt["arguments"] = json!(arguments);
         }
@@ -237,7 +237,7 @@ async fn prompt(
         Ok(skill) => skill,
         Err(message) => return Err(RpcError::invalid_params(message)),
     };
-    let card = SkillCard::of_entry(&skill.entry);
+    let card = SkillCard::of_entry(&skill.entry.text());
     let text = match values {
         // Some clients send words with every prompt; they are for no skill that declares none.
         Some(values) if !card.arguments().is_empty() => {

@@ -35,7 +35,7 @@ pub(crate) fn list(skill: &Skill, name: &str) -> Option<Vec<u8>> {
 pub(crate) async fn index(call: OwnedCall) -> Result<Vec<u8>, RpcError> {
     let names = call.names().await?;
     let item = |(skill, name): (&Arc<Skill>, _)| {
-        let card = SkillCard::of_entry(&skill.entry);
+        let card = SkillCard::of_entry(&skill.entry.text());
         let metadata = card.fields().get("metadata").cloned();
         let description = card.description().to_owned();
         IndexItem::new(name, description, documents(skill).len(), metadata)

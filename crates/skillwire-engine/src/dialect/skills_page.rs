@@ -51,7 +51,7 @@ pub(crate) async fn read(call: OwnedCall, name: String) -> Outcome {
     let skill = find(&call, &name).await?;
     let body = call.instructions(&skill).await?;
     let files = files(&call, &skill, &body).await?;
-    let card = SkillCard::of_entry(&skill.entry);
+    let card = SkillCard::of_entry(&skill.entry.text());
     let read = PageSkill {
         name: name.as_str().into(),
         description: Some(card.description().into()),
@@ -153,6 +153,6 @@ fn code(era: Era, legacy: ErrorCode) -> ErrorCode {
 
 /// Lists all files besides `SKILL.md`.
 async fn files(call: &OwnedCall, skill: &Skill, body: &str) -> Result<PageFiles, RpcError> {
-    let card = SkillCard::of_entry(&skill.entry);
+    let card = SkillCard::of_entry(&skill.entry.text());
     Ok(PageFiles::new(skill.name(), body, call.paths(skill).await?).described_by(&card))
 }

@@ -124,7 +124,7 @@ async fn published(catalog: &Catalog, view: ViewId, uri: &SkillUri) -> Option<Ar
 }
 
 fn entry(mut result: ResultText, skill: &Skill) -> Payload {
-    result.json("skill", &skill.entry);
+    result.json("skill", &skill.entry.text());
     result.cacheable();
     result.finish().into()
 }

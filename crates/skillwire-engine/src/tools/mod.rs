@@ -191,7 +191,7 @@ async fn load(call: &OwnedCall, arguments: &ToolArguments<'_>) -> Result<ToolRep
     let skill = find(call, arguments.required("name")?).await.map_err(ToolFailure)?;
     let path = RelPath::skill_file();
     let values = arguments.texts("arguments")?;
-    let card = SkillCard::of_entry(&skill.entry);
+    let card = SkillCard::of_entry(&skill.entry.text());
     let content = call.skill_file_for(&skill, &card, &values).await?;
     let excerpt = TextExcerpt::of(&content, 0, None);
     let handle = handle(&call.snapshot, &skill);

@@ -10,13 +10,16 @@ use std::{
 use bytes::Bytes;
 use skillwire_core::{RelPath, Resources, SkillResource};
 use skillwire_source::{
-    BoxFuture, ContentOwner, FileStore, FileStoreError, GenerateError, RemoteChild, RemoteFiles,
-    RemoteGenerator, SkillGenerator,
+    BoxFuture, ContentOwner, FileStore, FileStoreError, GenerateError, MakeEntry, RemoteChild,
+    RemoteFiles, RemoteGenerator, SkillGenerator,
 };
 use skillwire_trust::{FetchRoute, ListedSkill, Reason, Refusal};
 use tokio::task::JoinHandle;
 
-use crate::followed::source::SourceState;
+use crate::{
+    followed::source::SourceState,
+    passing_on::entry::{passed_on_entry, text_of},
+};
 
 /// The error for a caller that reads without waiting, although the file has to be fetched.
 const NOT_LOCAL: &str = "the file has to be fetched from its server";
@@ -55,6 +58,14 @@ impl FileStore for ServerFiles {
 
     fn remote(&self) -> Option<&dyn RemoteFiles> {
         Some(self)
+    }
+}
+
+impl MakeEntry for ServerFiles {
+    fn make(&self) -> Option<String> {
+        let SourceState { rules, shared, .. } = &*self.source;
+        let notes = rules.notes_of(&self.listed);
+        passed_on_entry(&text_of(&self.listed), &rules.uris, &shared.gateway, &notes).ok()
     }
 }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use skillwire_core::{Resources, media_type};
-use skillwire_source::{FileRecord, FileStore, FileTree, InspectedSkill, Skill, SkillContent};
+use skillwire_source::{
+    EntryText, FileRecord, FileStore, FileTree, InspectedSkill, Skill, SkillContent,
+};
 use skillwire_trust::{ListedSkill, SkillId, UriMapping};
 
 use crate::{
@@ -21,19 +23,25 @@ pub(crate) fn serve(
     passed: &PassedOnSkill,
 ) -> Result<Skill, NotPassedOn> {
     let listed = &passed.skill.clone().passed_on();
-    let content = match &listed.entry().resources {
+    let (content, maker) = match &listed.entry().resources {
         Resources::Dynamic => {
             let generator = ServerGenerator::new(Arc::clone(source), passed.skill.clone());
-            SkillContent::Generated(Arc::new(generator))
+            (SkillContent::Generated(Arc::new(generator)), None)
         }
         Resources::Listed(_) => {
-            let store = ServerFiles::new(Arc::clone(source), listed.clone());
-            SkillContent::Files(files(listed, Arc::new(store))?)
+            let store = Arc::new(ServerFiles::new(Arc::clone(source), listed.clone()));
+            let tree = files(listed, Arc::clone(&store) as Arc<dyn FileStore>)?;
+            (SkillContent::Files(tree), Some(store))
         }
     };
     let notes = source.rules.notes_of(listed);
-    let skill = skill(listed, content, &source.rules.uris, &source.shared.gateway, &notes)?;
-    Ok(Skill { listed: passed.is_listed, ..skill })
+    let mut skill = skill(listed, content, &source.rules.uris, &source.shared.gateway, &notes)?;
+    skill.listed = passed.is_listed;
+    if let Some(maker) = maker {
+        // A server may list very many skills, each at several addresses.
+        skill.entry = EntryText::made_by(maker, &skill.entry.text());
+    }
+    Ok(skill)
 }
 
 /// The files that an entry lists, to be read from a store.

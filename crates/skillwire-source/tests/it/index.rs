@@ -54,7 +54,7 @@ fn told(scan: &Scan) -> Vec<String> {
         .iter()
         .map(|inspected| {
             let skill = inspected.skill.as_ref();
-            let sent = skill.map(|skill| (&skill.uri, &skill.entry, skill.resource(false)));
+            let sent = skill.map(|skill| (&skill.uri, skill.entry.text(), skill.resource(false)));
             let tree = skill.map(|skill| {
                 let tree = crate::support::tree(skill);
                 (&tree.files, &tree.empty_directories)

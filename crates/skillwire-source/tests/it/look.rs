@@ -244,7 +244,7 @@ fn picture(scan: &Scan) -> (BTreeSet<Told>, Vec<(Code, String)>) {
         findings.iter().map(|finding| (finding.code, finding.file.clone())).collect()
     };
     let told = scan.inspected.iter().map(|inspected| {
-        let entry = inspected.skill.as_ref().map(|skill| skill.entry.to_string());
+        let entry = inspected.skill.as_ref().map(|skill| skill.entry.text().into_owned());
         (inspected.origin.clone(), codes(&inspected.findings), entry)
     });
     (told.collect(), codes(&scan.findings))

@@ -89,7 +89,7 @@ fn outcome(scan: &Scan) -> Vec<Outcome> {
             let mut findings: Vec<_> =
                 inspected.findings.iter().map(|f| (f.code, f.file.clone())).collect();
             findings.sort();
-            let entry = inspected.skill.as_ref().map(|skill| skill.entry.to_string());
+            let entry = inspected.skill.as_ref().map(|skill| skill.entry.text().into_owned());
             (inspected.origin.clone(), findings, entry)
         })
         .collect();

@@ -248,7 +248,7 @@ pub(crate) fn bytes(skill: &Skill, path: &str) -> Bytes {
 
 /// The entry of a skill.
 pub(crate) fn entry(skill: &Skill) -> Value {
-    serde_json::from_str(&skill.entry).unwrap()
+    serde_json::from_str(&skill.entry.text()).unwrap()
 }
 
 /// The URI, digest and size of each file in the entry of a skill.

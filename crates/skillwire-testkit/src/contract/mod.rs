@@ -20,6 +20,7 @@ mod changes;
 mod skills;
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
 };
@@ -139,12 +140,12 @@ fn first_scan(source: &dyn SkillSource) -> Result<Groups, ContractViolation> {
 }
 
 /// The entries that clients would get, by group.
-fn entries(groups: &Groups) -> BTreeMap<&str, Vec<&str>> {
+fn entries(groups: &Groups) -> BTreeMap<&str, Vec<Cow<'_, str>>> {
     groups
         .iter()
         .map(|(GroupKey(key), inspected)| {
             let skills = inspected.iter().filter_map(|one| one.skill.as_deref());
-            (&**key, skills.map(|skill| &*skill.entry).collect())
+            (&**key, skills.map(|skill| skill.entry.text()).collect())
         })
         .collect()
 }

@@ -70,7 +70,7 @@ pub fn files_read_back<S: SkillSource>(make: impl Fn() -> S) -> ContractResult {
 /// An entry matches the skill: it has the frontmatter of its `SKILL.md`, and each file once.
 pub fn entries_match_their_files<S: SkillSource>(make: impl Fn() -> S) -> ContractResult {
     for_each_skill(make, |skill| {
-        let Ok(entry) = serde_json::from_str::<Value>(&skill.entry) else {
+        let Ok(entry) = serde_json::from_str::<Value>(&skill.entry.text()) else {
             return violated("The entry is not JSON.");
         };
         if entry["uri"] != skill.uri.as_str() {

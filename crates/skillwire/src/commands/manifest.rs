@@ -65,9 +65,9 @@ pub(super) fn run(args: &ManifestArgs) -> Outcome {
 /// Writes the entries as they are served.
 fn entries<S: Serializer>(skills: &[Arc<Skill>], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(
-        skills
-            .iter()
-            .map(|skill| RawValue::from_string(skill.entry.to_string()).unwrap_or_default()),
+        skills.iter().map(|skill| {
+            RawValue::from_string(skill.entry.text().into_owned()).unwrap_or_default()
+        }),
     )
 }
 

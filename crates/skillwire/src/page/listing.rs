@@ -139,7 +139,7 @@ pub(crate) fn tools_of(fields: Map<String, Value>) -> Option<Vec<(String, bool)>
 
 /// The frontmatter of a skill.
 pub(crate) fn fields(skill: &Skill) -> Map<String, Value> {
-    fields_of(&skill.entry)
+    fields_of(&skill.entry.text())
 }
 
 /// The frontmatter in an entry.

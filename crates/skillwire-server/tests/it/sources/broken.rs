@@ -82,7 +82,7 @@ impl Flawed {
             (Flaw::DropsASkillInSilence, _) => return None,
             (Flaw::HasOtherBytes, SkillContent::Files(tree)) => tree.store = Arc::new(OtherBytes),
             (Flaw::HasAnOldEntry, _) => {
-                spoiled.entry = skill.entry.replace("Does a", "Did a").into();
+                spoiled.entry = skill.entry.text().replace("Does a", "Did a").into();
             }
             _ => {}
         }

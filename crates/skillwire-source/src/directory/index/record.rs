@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     directory::file_store::{DirectoryFiles, RootDir},
+    entry_text::EntryText,
     skill::{FileRecord, FileTree, Skill, SkillContent},
     source::InspectedSkill,
 };
@@ -218,7 +219,7 @@ fn put_skill(out: &mut Vec<u8>, skill: &Skill) {
     let Some(store) = store.downcast_ref::<DirectoryFiles>() else { return out.push(2) };
     out.push(1);
     put_text(out, uri.as_str());
-    put_text(out, entry);
+    put_text(out, &entry.text());
     put_text(out, &store.inside);
     put_number(out, store.links.len());
     for (link, file) in &store.links {
@@ -240,7 +241,7 @@ fn put_skill(out: &mut Vec<u8>, skill: &Skill) {
 
 fn skill(reader: &mut ByteReader<'_>, root: &Arc<RootDir>, group: &Arc<str>) -> Option<Skill> {
     let uri = SkillUri::parse(reader.text()?).ok()?;
-    let entry = reader.text()?.into();
+    let entry = EntryText::from(reader.text()?);
     let inside = reader.text()?.into();
     let path = |reader: &mut ByteReader<'_>| RelPath::parse(reader.text()?).ok();
     let links = reader.list(|reader| Some((path(reader)?, path(reader)?.as_str().into())))?;

@@ -138,7 +138,9 @@ fn said(inspected: &[InspectedSkill]) -> Digest {
     for InspectedSkill { origin, findings, skill } in inspected {
         said.push_str(origin);
         said.push_str(&serde_json::to_string(findings).unwrap_or_default());
-        said.push_str(skill.as_ref().map_or("", |skill| &skill.entry));
+        if let Some(skill) = skill {
+            said.push_str(&skill.entry.text());
+        }
     }
     Digest::of(said.as_bytes())
 }

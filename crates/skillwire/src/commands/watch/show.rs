@@ -87,7 +87,7 @@ fn received(out: &mut impl Write, place: &InspectedSkill) -> io::Result<()> {
         return Ok(());
     };
     writeln!(out, "{STRONG}{}{STRONG:#}", skill.uri)?;
-    let entry: Value = serde_json::from_str(&skill.entry)?;
+    let entry: Value = serde_json::from_str(&skill.entry.text())?;
     let mut fields = Vec::new();
     report::json(&mut fields, &entry["frontmatter"])?;
     for line in String::from_utf8_lossy(&fields).lines() {
@@ -133,5 +133,5 @@ impl<W: Write> WatchOutput for JsonOutput<W> {
 }
 
 fn entry(skill: &Skill) -> io::Result<Box<RawValue>> {
-    Ok(RawValue::from_string(skill.entry.to_string())?)
+    Ok(RawValue::from_string(skill.entry.text().into_owned())?)
 }
