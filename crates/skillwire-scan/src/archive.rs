@@ -98,7 +98,9 @@ pub(crate) fn outer(path: &str) -> &str {
 }
 
 fn may_hold_others(bytes: &[u8]) -> bool {
-    matches!(FileKind::of(bytes), FileKind::Archive | FileKind::Image)
+    let is_other = |kind| matches!(kind, FileKind::Archive | FileKind::Image);
+    // Most files do not even begin like one.
+    FileKind::by_first_bytes(bytes).is_some_and(is_other) && is_other(FileKind::of(bytes))
 }
 
 const ZIP: &[u8] = b"PK\x03\x04";

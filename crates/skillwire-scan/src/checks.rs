@@ -111,12 +111,12 @@ impl Checks<'_, '_> {
 
     /// Loops of scripts that never end.
     fn endless_loops(&mut self) {
-        for passage in &self.parts.passages {
+        for (passage, tree) in self.parts.passages.iter().zip(&self.parts.trees) {
             let Some(language) = passage.language.filter(|_| passage.kind == PassageKind::Script)
             else {
                 continue;
             };
-            if let Some(place) = loops::endless(language, &passage.text.text) {
+            if let Some(place) = loops::endless(language, &passage.text.text, tree) {
                 let evidence = evidence(self.parts, passage, &place);
                 self.report("weakness/endless-loop", vec![evidence]);
             }
@@ -337,7 +337,11 @@ fn imitated<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
         return None;
     }
     let shaped = shape(name);
+    let length = name.chars().count();
     known.iter().map(String::as_str).find(|known| {
+        if known.chars().count().abs_diff(length) > 1 {
+            return false;
+        }
         let same = shaped == shape(known);
         // Short names are near many others.
         same || (known.len() >= 6 && one_edit(name, known))

@@ -1,10 +1,14 @@
 //! Parsed code, and whether a place in it runs.
 
-use std::{cell::Cell, ops::ControlFlow, sync::LazyLock};
+use std::{
+    cell::{Cell, OnceCell},
+    ops::ControlFlow,
+    sync::LazyLock,
+};
 
-use tree_sitter::{Node, ParseOptions, Parser, Tree};
+use tree_sitter::{InputEdit, Node, ParseOptions, Parser, Point, Tree};
 
-use crate::{Usage, language::Language, pattern::Pattern};
+use crate::{Usage, language::Language, matching::floor, pattern::Pattern};
 
 /// The most bytes of code that are parsed.
 const MOST_BYTES: usize = 256 * 1024;
@@ -13,8 +17,8 @@ const MOST_BYTES: usize = 256 * 1024;
 const MOST_POWERSHELL_BYTES: usize = 32 * 1024;
 
 /// How many bytes of code a parser must get on with before it reports progress; well-formed code needs a
-/// report for about forty.
-const BYTES_PER_STEP: usize = 16;
+/// report for about a hundred.
+const BYTES_PER_STEP: usize = 64;
 
 /// How many bytes a parser is given at a time.
 const PIECE: usize = 256;
@@ -23,12 +27,51 @@ const PIECE: usize = 256;
 /// to the end of the file at every word would read it thousands of times.
 const READS_PER_BYTE: usize = 24;
 
-/// Parses code; `None` if it is too long or takes too many steps.
+/// The longest code that is parsed without a look at its beginning.
+const LONGEST_UNTRIED: usize = 8 * 1024;
+
+/// How many mistakes code may have however short it is.
+const FEW_MISTAKES: usize = 64;
+
+/// How many bytes of code a mistake needs beyond these. Files of public skills have one in some thousands.
+const BYTES_PER_MISTAKE: usize = 128;
+
+/// The tree of some code, which is parsed when it is first asked for.
+#[derive(Debug, Default)]
+pub(crate) struct ParsedOnce(OnceCell<Option<Tree>>);
+
+impl ParsedOnce {
+    /// The tree; the code must be the same each time.
+    pub(crate) fn of(&self, language: Language, code: &str) -> Option<&Tree> {
+        self.0.get_or_init(|| parse(language, code)).as_ref()
+    }
+}
+
+/// Parses code; `None` if it is too long, takes too many steps, or is no code of the language.
+///
+/// To get over a mistake a parser tries every token of the language, which takes longer than a hundred
+/// bytes of code and is no step. Text that is a mistake at every word is given up for its beginning.
 pub(crate) fn parse(language: Language, code: &str) -> Option<Tree> {
     let most = if language == Language::PowerShell { MOST_POWERSHELL_BYTES } else { MOST_BYTES };
     if code.len() > most {
         return None;
     }
+    let mut parser = Parser::new();
+    parser.set_language(&grammar(language)).ok()?;
+    let mut known: Option<(Tree, usize)> = None;
+    let mut tried = LONGEST_UNTRIED;
+    while tried < code.len() {
+        let beginning = &code[..floor(code, tried)];
+        known = parse_on(&mut parser, beginning, known).map(|tree| (tree, beginning.len()));
+        if known.as_ref().is_some_and(|(tree, _)| has_many_mistakes(tree, beginning)) {
+            return None;
+        }
+        tried *= 4;
+    }
+    parse_on(&mut parser, code, known)
+}
+
+fn grammar(language: Language) -> tree_sitter::Language {
     let grammar = match language {
         Language::Shell => tree_sitter_bash::LANGUAGE,
         Language::Python => tree_sitter_python::LANGUAGE,
@@ -36,8 +79,23 @@ pub(crate) fn parse(language: Language, code: &str) -> Option<Tree> {
         Language::TypeScript => tree_sitter_typescript::LANGUAGE_TSX,
         Language::PowerShell => tree_sitter_powershell::LANGUAGE,
     };
-    let mut parser = Parser::new();
-    parser.set_language(&grammar.into()).ok()?;
+    grammar.into()
+}
+
+/// Parses code of which the beginning may be known: its tree and how long it is.
+fn parse_on(parser: &mut Parser, code: &str, known: Option<(Tree, usize)>) -> Option<Tree> {
+    let known = known.map(|(mut tree, length)| {
+        let (old_end_position, new_end_position) = (point(code, length), point(code, code.len()));
+        tree.edit(&InputEdit {
+            start_byte: length,
+            old_end_byte: length,
+            new_end_byte: code.len(),
+            start_position: old_end_position,
+            old_end_position,
+            new_end_position,
+        });
+        tree
+    });
     // The parser has no bound of its own. Steps and not time, so that a result does not depend on
     // how busy the machine is.
     let mut steps = 500 + code.len() / BYTES_PER_STEP;
@@ -59,8 +117,55 @@ pub(crate) fn parse(language: Language, code: &str) -> Option<Tree> {
         let end = if left == 0 { at } else { bytes.len().min(at + PIECE) };
         bytes.get(at..end).unwrap_or_default()
     };
-    let tree = parser.parse_with_options(&mut read, None, Some(options));
+    let tree = parser.parse_with_options(&mut read, known.as_ref(), Some(options));
+    // Else the next parse would go on with this one.
+    parser.reset();
     tree.filter(|_| reads.get() > 0)
+}
+
+/// The line and column of a byte.
+fn point(code: &str, at: usize) -> Point {
+    let before = &code.as_bytes()[..at];
+    let row = before.iter().filter(|byte| **byte == b'\n').count();
+    let column = before.iter().rev().take_while(|byte| **byte != b'\n').count();
+    Point { row, column }
+}
+
+/// Tells whether a parser had to get over too many mistakes.
+fn has_many_mistakes(tree: &Tree, code: &str) -> bool {
+    let most = FEW_MISTAKES + code.len() / BYTES_PER_MISTAKE;
+    let mut mistakes = 0;
+    let mut cursor = tree.walk();
+    loop {
+        let node = cursor.node();
+        if node.is_error() || node.is_missing() {
+            mistakes += 1 + neighbours(node);
+            if mistakes > most {
+                return true;
+            }
+        }
+        if node.has_error() && cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return false;
+            }
+        }
+    }
+}
+
+/// How many words stand in a mistake with nothing between them and what follows. A parser that has lost its
+/// way takes all that follows for one mistake.
+fn neighbours(mistake: Node<'_>) -> usize {
+    let mut cursor = mistake.walk();
+    let mut after_word = false;
+    let mut count = 0;
+    for child in mistake.children(&mut cursor).filter(|child| !child.is_extra()) {
+        count += usize::from(after_word && child.is_named());
+        after_word = child.is_named() && child.child_count() == 0;
+    }
+    count
 }
 
 /// Calls that run a text or a program.
@@ -233,6 +338,45 @@ mod tests {
         ] {
             assert_eq!(usage(language, code), Usage::Mentioned, "{code}");
         }
+    }
+
+    #[test]
+    fn text_that_is_no_code_of_the_language_is_given_up_for_its_beginning() {
+        for (language, text) in [
+            (Language::Python, "npx -y "),
+            (Language::JavaScript, "pip install a "),
+            (Language::TypeScript, "def f(a):\n eval(a)\n"),
+        ] {
+            assert!(parse(language, &text.repeat(20)).is_some(), "{text}");
+            assert!(parse(language, &text.repeat(40_000 / text.len())).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn long_code_is_parsed_as_a_whole_wherever_its_beginning_is_cut() {
+        for (language, line) in [
+            (Language::Python, "def f(a):\n    return {'a': [a, 1], 'b': 'x y z'}\n"),
+            (Language::JavaScript, "export const f = (a) => ({ a: [a, 1], b: `x ${a} z` });\n"),
+            (Language::Shell, "if [ -f a ]; then\n  cat <<X | sort\nsome words here\nX\nfi\n"),
+        ] {
+            // A block around everything: the beginning ends inside of it.
+            let (open, close) = match language {
+                Language::Python => ("\"\"\"Words of a comment.\"\"\"\n", ""),
+                Language::Shell => ("f() {\n", "}\n"),
+                _ => ("{\n", "}\n"),
+            };
+            let code = format!("{open}{}{close}", line.repeat(60_000 / line.len()));
+            let tree = parse(language, &code).unwrap();
+            assert!(!tree.root_node().has_error(), "{language:?}");
+            let same = parse_on_its_own(language, &code).root_node().to_sexp();
+            assert_eq!(tree.root_node().to_sexp(), same, "{language:?}");
+        }
+    }
+
+    fn parse_on_its_own(language: Language, code: &str) -> Tree {
+        let mut parser = Parser::new();
+        parser.set_language(&grammar(language)).unwrap();
+        parser.parse(code, None).unwrap()
     }
 
     #[test]

@@ -22,6 +22,17 @@ impl FileKind {
         if is_plain_text(bytes) || utf16_text(bytes).is_some() {
             return Self::Text;
         }
+        if let Some(kind) = Self::by_first_bytes(bytes) {
+            return kind;
+        }
+        let sample = sample(bytes);
+        // A few stray bytes do not make a text binary: that would be a way to hide it.
+        let stray = sample.contains(&0) && std::str::from_utf8(sample).is_err();
+        if stray || !is_mostly_text(bytes) { Self::Binary } else { Self::Text }
+    }
+
+    /// The format whose name stands at the beginning of the bytes. A text may begin like that, too.
+    pub(crate) fn by_first_bytes(bytes: &[u8]) -> Option<Self> {
         let begins = |magic: &[u8]| bytes.starts_with(magic);
         if begins(b"\x7fELF")
             || begins(b"\xfe\xed\xfa")
@@ -34,7 +45,7 @@ impl FileKind {
             || is_windows_program(bytes)
             || is_python_byte_code(bytes)
         {
-            return Self::Compiled;
+            return Some(Self::Compiled);
         }
         if begins(b"PK\x03\x04")
             || begins(b"PK\x05\x06")
@@ -46,7 +57,7 @@ impl FileKind {
             || begins(b"\x28\xb5\x2f\xfd")
             || is_tar(bytes)
         {
-            return Self::Archive;
+            return Some(Self::Archive);
         }
         if begins(b"\x89PNG\r\n\x1a\n")
             || begins(b"\xff\xd8\xff")
@@ -54,18 +65,15 @@ impl FileKind {
             || begins(b"GIF89a")
             || is_riff(bytes)
         {
-            return Self::Image;
+            return Some(Self::Image);
         }
-        let sample = sample(bytes);
-        // A few stray bytes do not make a text binary: that would be a way to hide it.
-        let stray = sample.contains(&0) && std::str::from_utf8(sample).is_err();
-        if stray || !is_mostly_text(bytes) { Self::Binary } else { Self::Text }
+        None
     }
 }
 
 /// Tells whether some part of a file that begins as text is none: a program may be appended to a script.
 pub(crate) fn has_other_parts(bytes: &[u8]) -> bool {
-    bytes.chunks(SAMPLE).any(|part| !is_mostly_text(part))
+    has_odd(bytes) && bytes.chunks(SAMPLE).any(|part| !is_mostly_text(part))
 }
 
 /// Tells whether a file is text with hardly any other bytes, but for zeros behind it. Whatever its first bytes are, a program
@@ -109,7 +117,12 @@ fn is_odd(byte: u8) -> bool {
 
 /// Tells whether bytes are UTF-8 without control characters.
 pub(crate) fn is_plain_text(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_ok() && !bytes.iter().any(|byte| is_odd(*byte))
+    !has_odd(bytes) && std::str::from_utf8(bytes).is_ok()
+}
+
+/// Tells whether there is a control character that texts do not have.
+fn has_odd(bytes: &[u8]) -> bool {
+    bytes.iter().any(|byte| is_odd(*byte))
 }
 
 /// `MZ`, and either the header of a program where it must be, or bytes that are no text.
@@ -137,12 +150,12 @@ pub(crate) fn is_tar(bytes: &[u8]) -> bool {
     let Some(header) = bytes.get(..512) else { return false };
     let sum = std::str::from_utf8(&header[148..156]).ok();
     let sum = sum.map(|sum| sum.trim_matches(|c| matches!(c, ' ' | '\0')));
-    let sum = sum.and_then(|sum| u32::from_str_radix(sum, 8).ok());
+    let Some(sum) = sum.and_then(|sum| u32::from_str_radix(sum, 8).ok()) else { return false };
     let counted = header.iter().enumerate().map(|(at, byte)| {
         // The sum counts itself as spaces.
         if (148..156).contains(&at) { u32::from(b' ') } else { u32::from(*byte) }
     });
-    sum == Some(counted.sum())
+    sum == counted.sum::<u32>()
 }
 
 /// A container of pictures, sounds or films.

@@ -4,7 +4,7 @@
 mod hosts;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::LazyLock,
 };
 
@@ -284,7 +284,7 @@ fn finish(
 ) -> ReachLedger {
     let mut ledger = ReachLedger::default();
     let mut of_kind: BTreeMap<LedgerKind, usize> = BTreeMap::new();
-    let lines: Vec<Vec<usize>> = parts.files.iter().map(|file| line_starts(&file.text)).collect();
+    let mut lines: HashMap<usize, Vec<usize>> = HashMap::new();
     for ((kind, value), (file, place, count)) in collected {
         let number = of_kind.entry(kind).or_default();
         *number += 1;
@@ -292,7 +292,8 @@ fn finish(
             ledger.left_out += 1;
             continue;
         }
-        let line = lines[file].partition_point(|start| *start <= place);
+        let starts = lines.entry(file).or_insert_with(|| line_starts(&parts.files[file].text));
+        let line = starts.partition_point(|start| *start <= place);
         let file = parts.files[file].path.to_owned();
         ledger.entries.push(LedgerEntry { kind, value, file, line: line.max(1), count });
     }

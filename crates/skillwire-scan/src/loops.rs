@@ -4,7 +4,10 @@ use std::{cell::Cell, collections::HashMap, ops::Range};
 
 use tree_sitter::{Node, Tree};
 
-use crate::{code, code::slice, language::Language};
+use crate::{
+    code::{ParsedOnce, slice},
+    language::Language,
+};
 
 /// The most nodes of one piece of code that are looked at.
 const MOST_NODES: usize = 200_000;
@@ -42,13 +45,12 @@ const ENDS: [&str; 9] = [
 ///
 /// A loop counts only if all that it calls is known to compute: a call of anything else may wait or end
 /// the program.
-pub(crate) fn endless(language: Language, text: &str) -> Option<Range<usize>> {
+pub(crate) fn endless(language: Language, text: &str, tree: &ParsedOnce) -> Option<Range<usize>> {
     let parsed = matches!(language, Language::Python | Language::JavaScript | Language::TypeScript);
     if !parsed || !BEGINNINGS.iter().any(|beginning| text.contains(beginning)) {
         return None;
     }
-    let tree = code::parse(language, text)?;
-    let (loops, functions) = collect(&tree, text);
+    let (loops, functions) = collect(tree.of(language, text)?, text);
     let left = Cell::new(MOST_LOOKS);
     let computes = |node| only_computes(node, text, &functions, 0, &left);
     let found = loops.into_iter().find(|body| computes(*body))?;

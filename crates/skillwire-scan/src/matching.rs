@@ -1,9 +1,6 @@
 //! Applies rules to passages, and judges what they match.
 
-use std::{cell::OnceCell, collections::HashMap, ops::Range};
-
-use skillwire_core::Span;
-use tree_sitter::Tree;
+use std::{collections::HashMap, ops::Range};
 
 use crate::{
     Evidence, RuleSet, ScanFinding, ScanReport, ScanRule, Severity, UnseenReason, Usage, code,
@@ -14,6 +11,7 @@ use crate::{
     text::passage::{FileRole, Passage, PassageKind},
     usage,
 };
+use skillwire_core::Span;
 
 /// The most findings of one rule in one file; more are counted.
 const MOST_OF_ONE_RULE: usize = 3;
@@ -29,15 +27,12 @@ const NEAR: usize = 1_200;
 
 /// Applies every rule that looks for texts.
 pub(crate) fn apply(parts: &SkillParts<'_>, rules: &RuleSet, report: &mut ScanReport) {
-    let trees: Vec<OnceCell<Option<Tree>>> =
-        parts.passages.iter().map(|_| OnceCell::new()).collect();
     let mut sections: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
     for (index, passage) in parts.passages.iter().enumerate() {
         sections.entry((passage.file, passage.section)).or_default().push(index);
     }
     let mut matcher = Matcher {
         parts,
-        trees,
         sections,
         windows: HashMap::new(),
         found: Findings::default(),
@@ -134,8 +129,6 @@ fn claimed(parts: &SkillParts<'_>, claim: &Pattern) -> Option<Evidence> {
 
 struct Matcher<'a> {
     parts: &'a SkillParts<'a>,
-    /// The parsed code of each passage, once it is needed.
-    trees: Vec<OnceCell<Option<Tree>>>,
     /// The passages of each section of a file.
     sections: HashMap<(usize, usize), Vec<usize>>,
     /// Where a pattern matches in a section, a file or the skill. Each is searched once: a skill may have
@@ -273,8 +266,9 @@ impl Matcher<'_> {
                     return Context::Used;
                 }
                 let Some(language) = passage.language else { return Context::Used };
-                let tree = self.trees[index].get_or_init(|| code::parse(language, text));
-                let Some(tree) = tree else { return Context::Used };
+                let Some(tree) = self.parts.trees[index].of(language, text) else {
+                    return Context::Used;
+                };
                 return match code::usage_at(tree, language, text, place.start, place.end) {
                     Usage::Used => Context::Used,
                     Usage::Mentioned => Context::Shown,
@@ -302,7 +296,7 @@ impl Matcher<'_> {
 enum Context {
     /// The skill does it, or tells its reader to.
     Used,
-    /// Words or made-up hosts around the match say that it is an example. Anybody can write such words, so
+    /// Words or made-up hosts around the match say that it is an example. An attacker can write such words, so
     /// they count for less than structure.
     Warned,
     /// The match itself is a comment of code, or a text that code only shows or searches for.
@@ -329,7 +323,7 @@ fn find_in(
 }
 
 /// Tells whether what stands right around a match says that the rule does not mean it. A word elsewhere in
-/// the passage says nothing about it: whoever wants to hide a match would add that word.
+/// the passage says nothing about it: an attacker who wants to hide a match would add that word.
 fn is_excused(detector: &TextDetector, passage: &Passage, place: &Range<usize>) -> bool {
     if detector.unless.is_empty() {
         return false;
@@ -429,7 +423,7 @@ fn line<'a>(text: &'a str, place: &Range<usize>) -> &'a str {
     &text[line_range(text, place)]
 }
 
-fn floor(text: &str, mut at: usize) -> usize {
+pub(crate) fn floor(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
     }

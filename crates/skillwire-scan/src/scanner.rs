@@ -6,6 +6,7 @@ use crate::{
     RuleSet, ScanReport, ScanRule, SkillFiles, UnseenReason,
     archive::Unpacked,
     checks,
+    code::ParsedOnce,
     file_kind::{self, FileKind},
     finding::Encoding,
     flow::{self, CodeChunk, FlowPair},
@@ -67,6 +68,8 @@ pub fn scan(skill: &SkillFiles, rules: &RuleSet) -> ScanReport {
 pub(crate) struct SkillParts<'a> {
     pub(crate) files: Vec<ScannedFile<'a>>,
     pub(crate) passages: Vec<Passage>,
+    /// The parsed code of each passage: rules, checks and data flow ask for the same.
+    pub(crate) trees: Vec<ParsedOnce>,
     pub(crate) sections: usize,
 }
 
@@ -273,6 +276,7 @@ impl<'a> SkillParts<'a> {
                 waiting.push(Passage { language, text, encodings, unfolded, ..passage.clone() });
             }
             self.passages.push(passage);
+            self.trees.push(ParsedOnce::default());
         }
     }
 }
@@ -309,7 +313,8 @@ fn follow(parts: &SkillParts<'_>, rules: &RuleSet, report: &mut ScanReport) {
         .map(|(language, passage)| {
             let Passage { text, file, .. } = &parts.passages[passage];
             let (code, file) = (text.text.as_str(), parts.files[*file].path);
-            CodeChunk { language, code, file, passage, offset: 0 }
+            let tree = Some(&parts.trees[passage]);
+            CodeChunk { language, code, file, passage, offset: 0, tree }
         })
         .collect();
     let asked = matching::flow_rules(parts, rules);

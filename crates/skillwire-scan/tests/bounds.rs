@@ -97,6 +97,8 @@ const HARD: &[&str] = &[
     "unzip -P a b;",
     "password: abc ",
     "npx -y ",
+    "npx -y a b c d ",
+    "7z x -pa b;",
     "\"CLAUDE.md\" ",
     "\0",
 ];

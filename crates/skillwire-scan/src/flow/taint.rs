@@ -11,7 +11,7 @@ use super::{
     facts::{self, Facts},
     parameters,
 };
-use crate::{code, language::Language};
+use crate::{code::ParsedOnce, language::Language};
 
 /// How often names are looked at again; data that passes through more hands is lost.
 const ROUNDS: usize = 6;
@@ -54,6 +54,8 @@ pub(crate) struct CodeChunk<'a> {
     pub(crate) passage: usize,
     /// Where it begins in the text of the passage.
     pub(crate) offset: usize,
+    /// The tree of the passage; none for code that is only a part of it.
+    pub(crate) tree: Option<&'a ParsedOnce>,
 }
 
 /// Data that travels from a source to a sink.
@@ -148,7 +150,7 @@ pub(crate) fn follow(
             for (language, range) in embedded::find(chunk.code) {
                 let (start, code) = (range.start, &chunk.code[range]);
                 let (file, passage, offset) = (chunk.file, chunk.passage, chunk.offset + start);
-                all.push(CodeChunk { language, code, file, passage, offset });
+                all.push(CodeChunk { language, code, file, passage, offset, tree: None });
             }
         }
         all.push(chunk);
@@ -185,11 +187,12 @@ pub(crate) fn follow(
         if !travels && !takes_parameters(&sinks) {
             continue;
         }
-        let Some(tree) = code::parse(chunk.language, chunk.code) else {
+        let own = ParsedOnce::default();
+        let Some(tree) = chunk.tree.unwrap_or(&own).of(chunk.language, chunk.code) else {
             unparsed(chunk.passage);
             continue;
         };
-        let facts = facts::collect(&tree, chunk.language, chunk.code);
+        let facts = facts::collect(tree, chunk.language, chunk.code);
         if !facts.complete {
             unparsed(chunk.passage);
         }

@@ -328,9 +328,11 @@ fn lines(text: &str, found: &mut Vec<Decoded>) {
     }
 }
 
-/// Texts, one of which stands in whatever the next two patterns match.
-static TURNS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    AhoCorasick::new(["rev", "[::-1]", "13", "-z", "-Z"]).expect("they are five texts")
+/// Texts, one of which stands in whatever `ROTATES` matches.
+static ROTATIONS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let texts = ["rot13", "rot_13", "rot-13", "rot_-13", "n-za-m"];
+    let built = AhoCorasick::builder().ascii_case_insensitive(true).build(texts);
+    built.expect("they are five texts")
 });
 static REVERSES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\[::-1\]|\|\s*rev(?-u:\b)|\.reverse\(\)|reversed\(|strrev\(")
@@ -345,11 +347,8 @@ static QUOTED: LazyLock<Regex> =
 
 /// Decodes quoted texts where the code around them turns them round.
 fn quoted(text: &str, found: &mut Vec<Decoded>) {
-    if !TURNS.is_match(text) {
-        return;
-    }
     let reverses = REVERSES.is_match(text);
-    let rotates = ROTATES.is_match(text);
+    let rotates = ROTATIONS.is_match(text) && ROTATES.is_match(text);
     if !reverses && !rotates {
         return;
     }
