@@ -53,7 +53,9 @@ pub use self::bridge::{
     Bridge,
     card_notes::{BridgeExtras, CardNotes},
     options::{ApprovalCommand, BridgeOptions, WantedApproval},
-    script_runner::{BridgeScript, BridgeScripts, ScriptFailure, ScriptReport, ScriptResult},
+    script_runner::{
+        BridgeScript, BridgeScripts, MissingPackages, ScriptFailure, ScriptReport, ScriptResult,
+    },
 };
 pub use self::{
     followed::{

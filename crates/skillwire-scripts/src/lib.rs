@@ -51,8 +51,8 @@ pub use skillwire_source::{FileStoreError, PathPatterns, Skill};
 pub use self::{
     declared_arguments::{DeclarationError, check_declared_words, describe_declared},
     environments::{
-        NodeNeeds, Package, PackageCache, PackageError, PythonNeeds, ResolvedPackages, VenvError,
-        VirtualEnvironment, first_closed_folder,
+        NodeNeeds, Package, PackageCache, PackageError, PackageOffer, PackageTools, PythonNeeds,
+        ResolvedPackages, VenvError, VirtualEnvironment, first_closed_folder, package_lists,
     },
     file_run::{FileRun, FileRunError},
     inputs::{InputError, InputSource, UserInputs},

@@ -22,7 +22,7 @@ use tokio::{
 use crate::{
     audit::{self, AuditSubject},
     declared_arguments::{self, DeclaredArguments},
-    environments::{InstalledPackages, PackageCache},
+    environments::{InstalledPackages, PackageCache, PackageError, PackageOffer, PackageTools},
     output_store::{OutputRetention, OutputStore, RetainedFile},
     rules::{ExecutionRule, ExecutionRules},
     run_files::{read_files, read_inputs},
@@ -141,6 +141,21 @@ impl ScriptRunner {
         files: &[JobFile],
     ) -> InstalledPackages {
         InstalledPackages::find(self.packages.as_ref(), &self.interpreters, script, files)
+    }
+
+    /// Resolves the packages that a script lists and does not have, so that the user can agree to them.
+    /// Needs those files of its skill that [`package_lists`](crate::package_lists) names. May wait for
+    /// the network.
+    pub fn offer_packages(
+        &self,
+        tools: PackageTools,
+        script: &RelPath,
+        files: &[JobFile],
+    ) -> Result<Option<PackageOffer>, PackageError> {
+        match &self.packages {
+            Some(cache) => PackageOffer::find(cache, &self.interpreters, tools, script, files),
+            None => Ok(None),
+        }
     }
 
     /// Replaces how much output of scripts is kept, and how long.

@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_util::{FutureExt as _, future::BoxFuture};
 use skillwire_core::{RelPath, visible::one_line};
-use skillwire_gateway::{BridgeScript, BridgeScripts, ScriptFailure, ScriptReport, ScriptResult};
+use skillwire_gateway::{
+    BridgeScript, BridgeScripts, MissingPackages, ScriptFailure, ScriptReport, ScriptResult,
+};
 use skillwire_scripts::{
-    ExecutionRules, FileRun, FileRunError, NetworkDestination, RunReport, ScriptRunner,
+    ExecutionRules, FileRun, FileRunError, JobFile, NetworkDestination, PackageOffer, PackageTools,
+    RunReport, ScriptRunner,
 };
 use skillwire_server::offer::Linked;
 use skillwire_trust::{InputPath, Refusal, RunGrants};
@@ -92,10 +96,59 @@ impl BridgeScripts for SandboxedScripts {
         skillwire_scripts::describe_declared(declarations, script)
     }
 
+    fn package_lists(&self, script: &RelPath) -> Vec<RelPath> {
+        skillwire_scripts::package_lists(script)
+    }
+
+    fn missing_packages(
+        &self,
+        script: RelPath,
+        files: Vec<(RelPath, Bytes)>,
+    ) -> BoxFuture<'static, Option<MissingPackages>> {
+        let runner = Arc::clone(&self.0);
+        let tools =
+            PackageTools { uv: settings::find_program("uv"), npm: settings::find_program("npm") };
+        async move {
+            let files: Vec<_> =
+                files.into_iter().map(|(path, bytes)| JobFile { path, bytes }).collect();
+            let resolving =
+                tokio::task::spawn_blocking(move || runner.offer_packages(tools, &script, &files));
+            match resolving.await.ok()? {
+                Ok(offer) => offer.map(missing_packages),
+                // The script runs without them, and its result says which file lists them.
+                Err(error) => {
+                    tracing::warn!(%error, "the packages of a script cannot be resolved");
+                    None
+                }
+            }
+        }
+        .boxed()
+    }
+
     fn output(&self, uri: &str) -> Option<Linked> {
         let file = self.0.outputs().read(CALLER, uri)?;
         Some(Linked { bytes: file.bytes, media_type: file.media_type })
     }
+}
+
+fn missing_packages(offer: PackageOffer) -> MissingPackages {
+    let offer = Arc::new(offer);
+    MissingPackages {
+        file: offer.file.clone(),
+        packages: offer.packages.iter().map(ToString::to_string).collect(),
+        digest: offer.digest,
+        install: Box::new(move || install(Arc::clone(&offer)).boxed()),
+    }
+}
+
+async fn install(offer: Arc<PackageOffer>) -> Result<(), String> {
+    let failed = match tokio::task::spawn_blocking(move || offer.install()).await {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    let why = execution::sentence(&one_line(&failed));
+    Err(format!("The packages were not installed, and the script did not run. {why}"))
 }
 
 fn variables(grants: &RunGrants) -> Result<Vec<(String, String)>, ScriptFailure> {

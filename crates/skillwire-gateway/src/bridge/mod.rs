@@ -17,6 +17,7 @@ pub(crate) mod options;
 mod prompts;
 mod resources;
 mod run_form;
+mod run_packages;
 mod running;
 pub(crate) mod script_runner;
 mod shell;

@@ -6,10 +6,16 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use skillwire_core::visible::{one_line, one_line_within};
 use skillwire_engine::offer::{Client, Elicited, Form};
-use skillwire_trust::{Answer, ApprovalReview, DecisionChannel, Grants, Reason, Refusal};
+use skillwire_trust::{Answer, ApprovalReview, DecisionChannel, Grants, Reason, Refusal, SkillId};
 
 use super::{
-    Bridge, approval_form::describe, running::WantedRun, shell, stop::CallError,
+    Bridge,
+    approval_form::describe,
+    run_packages::{INSTALL, describe_packages, install_field},
+    running::WantedRun,
+    script_runner::MissingPackages,
+    shell,
+    stop::CallError,
     windows::OpenWindow,
 };
 
@@ -28,12 +34,18 @@ const MAX_WORDS: usize = 2_000;
 /// A question about one run.
 pub(crate) struct RunQuestion {
     review: ApprovalReview,
-    text: String,
+    pub(super) text: String,
+    /// The field that asks about packages, if some are missing.
+    install: Option<Value>,
 }
 
 impl RunQuestion {
-    /// Asks about a run in isolation.
-    pub(crate) fn isolated(opened: &OpenWindow, wanted: &WantedRun) -> Result<Self, Refusal> {
+    /// Asks about a run in isolation, and about the packages that it lacks.
+    pub(crate) fn isolated(
+        opened: &OpenWindow,
+        wanted: &WantedRun,
+        packages: Option<&MissingPackages>,
+    ) -> Result<Self, Refusal> {
         let review = opened.window.review_run(&wanted.request)?;
         let mut text = first_lines("Run", "in isolation on this machine", opened, wanted);
         text.push_str("It gets:\n");
@@ -46,7 +58,11 @@ impl RunQuestion {
                 let _ = writeln!(text, "  {}", one_line(&input.to_string()));
             }
         }
-        Ok(Self::about_content(review, text))
+        if let Some(packages) = packages {
+            describe_packages(&mut text, packages);
+        }
+        let install = packages.map(install_field);
+        Ok(Self { install, ..Self::about_content(review, text) })
     }
 
     /// Asks about a run on the skill's server.
@@ -63,13 +79,13 @@ impl RunQuestion {
     }
 
     /// Adds what the skill is and the content that the answer is for.
-    fn about_content(review: ApprovalReview, mut text: String) -> Self {
+    pub(super) fn about_content(review: ApprovalReview, mut text: String) -> Self {
         let card = review.card();
         describe(&mut text, &card.skill, &card.entry);
         if let Some(content) = card.content {
             let _ = writeln!(text, "Your answer is for exactly this content: {content}");
         }
-        Self { review, text }
+        Self { review, text, install: None }
     }
 }
 
@@ -90,7 +106,8 @@ fn first_lines(verb: &str, place: &str, opened: &OpenWindow, wanted: &WantedRun)
 }
 
 impl Bridge {
-    /// Returns the grants with which a run may go on, or `refusal` if the user did not agree.
+    /// Returns the grants with which a run may go on, and whether the packages that the form named may be
+    /// installed; or `refusal` if the user did not agree.
     ///
     /// An answer counts for the run that it was asked about: a client that sends it again is asked
     /// again. A no is for this run alone and does not withdraw the approval to load the skill.
@@ -100,7 +117,7 @@ impl Bridge {
         opened: &OpenWindow,
         question: RunQuestion,
         refusal: Refusal,
-    ) -> Result<Grants, CallError> {
+    ) -> Result<(Grants, bool), CallError> {
         let refused = |refusal: Refusal| {
             opened.window.log_run(Err(refusal.reason), "asked");
             CallError::from(refusal)
@@ -108,10 +125,10 @@ impl Bridge {
         if refusal.reason != Reason::NotGranted || !self.options().asks_user || !client.can_ask() {
             return Err(refused(refusal));
         }
-        let RunQuestion { review, mut text } = question;
+        let RunQuestion { review, mut text, install } = question;
         self.write_notes(&mut text, review.card()).await;
         let skill = opened.window.skill();
-        let fields = json!({
+        let mut fields = json!({
             RUN: {
                 "type": "boolean",
                 "title": "Run it",
@@ -126,9 +143,10 @@ impl Bridge {
                 "default": false,
             },
         });
-        let revocations = self.host().revocations(skill)?;
-        let occasion = format!("{revocations} {}", self.answered_runs(skill));
-        let form = Form::new(text, &fields, &[RUN]).on_occasion(occasion);
+        if let Some(install) = install {
+            fields[INSTALL] = install;
+        }
+        let form = Form::new(text, &fields, &[RUN]).on_occasion(self.run_occasion(skill)?);
         if !client.has_answer(KEY, &form) {
             self.host().count_form(skill)?;
         }
@@ -137,12 +155,14 @@ impl Bridge {
             content.get(field) == Some(&Value::Bool(true))
         };
         let grants = review.card().proposed.clone();
-        let answer = match &elicited {
+        let (answer, installs) = match &elicited {
             Elicited::Accepted(content) if is_true(content, RUN) => {
                 // A user who agrees is not flooded with questions.
                 self.host().uncount_form(skill);
                 self.count_answered_run(skill);
-                if is_true(content, ALWAYS) { Answer::Yes(grants) } else { Answer::Once(grants) }
+                let always = is_true(content, ALWAYS);
+                let answer = if always { Answer::Yes(grants) } else { Answer::Once(grants) };
+                (answer, is_true(content, INSTALL))
             }
             Elicited::Declined => {
                 return Err(refused(Refusal::new(Reason::UserDeclined).about(skill)));
@@ -156,6 +176,13 @@ impl Bridge {
         let answered = review.show().answer(answer, DecisionChannel::Form);
         let approved = self.host().record_review(answered)?;
         self.look_again();
-        Ok(approved.grants().clone())
+        Ok((approved.grants().clone(), installs))
+    }
+
+    /// What an answer about a run must agree with besides the form: a client that sends an answer again
+    /// is asked again.
+    pub(super) fn run_occasion(&self, skill: &SkillId) -> Result<String, Refusal> {
+        let revocations = self.host().revocations(skill)?;
+        Ok(format!("{revocations} {}", self.answered_runs(skill)))
     }
 }

@@ -77,14 +77,24 @@ impl Bridge {
         let words = words.into_iter().map(|word| copies.get(&word).cloned().unwrap_or(word));
         let words = words.collect();
         let wanted = WantedRun { script, words, request };
-        let grants = match opened.window.grants_for_run(&wanted.request) {
-            Ok(grants) => grants,
-            Err(refusal) => {
-                let question = RunQuestion::isolated(&opened, &wanted)?;
-                let answered = self.ask_to_run(client, &opened, question, refusal).await?;
-                opened.window.narrowed(&answered, &wanted.request)?
+        let packages = self.missing_packages(client, &opened, &*runner, &wanted).await?;
+        let (grants, installs) = match (opened.window.grants_for_run(&wanted.request), &packages) {
+            (Ok(grants), None) => (grants, false),
+            (Ok(grants), Some(packages)) => {
+                (grants, self.ask_to_install(client, &opened, &wanted, packages).await?)
+            }
+            (Err(refusal), packages) => {
+                let question = RunQuestion::isolated(&opened, &wanted, packages.as_ref())?;
+                let (granted, installs) =
+                    self.ask_to_run(client, &opened, question, refusal).await?;
+                (opened.window.narrowed(&granted, &wanted.request)?, installs)
             }
         };
+        if let Some(packages) = packages.filter(|_| installs)
+            && let Err(why) = self.install_packages(&opened, &wanted, packages).await
+        {
+            return Ok(ToolReply::error(why));
+        }
         self.run_isolated(client, &opened, runner, wanted, grants).await
     }
 
@@ -148,7 +158,7 @@ impl Bridge {
         let ran = match window.run_on_server(&wanted.script, arguments.clone()).await {
             Err(refusal) if refusal.reason == Reason::NotGranted => {
                 let question = RunQuestion::on_server(opened, wanted)?;
-                let answered = self.ask_to_run(client, opened, question, refusal).await?;
+                let (answered, _) = self.ask_to_run(client, opened, question, refusal).await?;
                 window.run_on_server_with(&answered, &wanted.script, arguments).await?
             }
             ran => ran?,

@@ -2,9 +2,9 @@
 //! how it is isolated is not its business.
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
-use skillwire_core::RelPath;
+use skillwire_core::{Digest, RelPath};
 use skillwire_engine::offer::Linked;
 use skillwire_trust::{InputPath, Refusal, RunGrants, SkillId};
 use tokio::sync::mpsc;
@@ -23,8 +23,35 @@ pub trait BridgeScripts: Send + Sync {
         None
     }
 
+    /// Names the files of a skill that can say which packages a script needs.
+    fn package_lists(&self, _script: &RelPath) -> Vec<RelPath> {
+        Vec::new()
+    }
+
+    /// Resolves the packages that a script lists and that are not installed. Gets those of the files
+    /// that [`package_lists`](Self::package_lists) named that the skill has. Installs nothing.
+    fn missing_packages(
+        &self,
+        _script: RelPath,
+        _files: Vec<(RelPath, Bytes)>,
+    ) -> BoxFuture<'static, Option<MissingPackages>> {
+        std::future::ready(None).boxed()
+    }
+
     /// Returns a file that a run left and that its result linked to.
     fn output(&self, uri: &str) -> Option<Linked>;
+}
+
+/// Packages that a script lists and does not have.
+pub struct MissingPackages {
+    /// The file of the skill that lists them.
+    pub file: String,
+    /// Each with its version.
+    pub packages: Vec<String>,
+    /// The digest of the whole list, with the digests of what would be installed.
+    pub digest: Digest,
+    /// Installs exactly these. The error is a sentence for the model.
+    pub install: Box<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>,
 }
 
 /// A script that may run, and what it gets.

@@ -6,6 +6,7 @@
 
 mod installed;
 mod node;
+mod offer;
 mod package_cache;
 mod python;
 mod reachable;
@@ -16,6 +17,7 @@ use std::{fmt, io, path::PathBuf};
 pub(crate) use self::installed::InstalledPackages;
 pub use self::{
     node::NodeNeeds,
+    offer::{PackageOffer, PackageTools, package_lists},
     package_cache::{PackageCache, ResolvedPackages},
     python::PythonNeeds,
     reachable::first_closed_folder,

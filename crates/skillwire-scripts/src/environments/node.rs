@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde_json::Value;
-use skillwire_core::RelPath;
+use skillwire_core::{Digest, RelPath};
 use skillwire_sandbox::JobFile;
 
 use super::{Package, PackageError, below, folders_above};
@@ -21,16 +21,30 @@ pub struct NodeNeeds {
     pub(super) lock: Bytes,
 }
 
+/// The files that list the packages of a script.
+const LISTS: [&str; 2] = ["package.json", "package-lock.json"];
+
+/// The files that can list the packages of a script, the nearest first.
+pub(super) fn lists(script: &RelPath) -> impl Iterator<Item = RelPath> {
+    let paths = folders_above(script).flat_map(|folder| LISTS.map(|name| below(&folder, name)));
+    paths.filter_map(|path| RelPath::parse(&path).ok())
+}
+
 impl NodeNeeds {
+    /// The digest of the lock file, which names the digests of the packages.
+    pub(super) fn digest(&self) -> Digest {
+        Digest::of(&self.lock)
+    }
+
     /// Reads the nearest `package.json` above a script and the lock file beside it. Without a lock
     /// file nothing says which packages the user agrees to, so there are none.
     pub fn of(script: &RelPath, files: &[JobFile]) -> Result<Option<Self>, PackageError> {
         let find = |path: &str| files.iter().find(|file| file.path.as_str() == path);
         let found = folders_above(script).find_map(|folder| {
-            find(&below(&folder, "package.json")).map(|manifest| (folder, manifest.bytes.clone()))
+            find(&below(&folder, LISTS[0])).map(|manifest| (folder, manifest.bytes.clone()))
         });
         let Some((folder, manifest)) = found else { return Ok(None) };
-        let file = below(&folder, "package-lock.json");
+        let file = below(&folder, LISTS[1]);
         let Some(lock) = find(&file) else { return Ok(None) };
         let modules = RelPath::parse(&below(&folder, "node_modules"));
         let modules = modules.map_err(|error| PackageError::Lock {

@@ -32,6 +32,13 @@ pub struct ResolvedPackages {
     lock: String,
 }
 
+impl ResolvedPackages {
+    /// The digest of the whole list, with the digests of the files that would be installed.
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.lock.as_bytes())
+    }
+}
+
 impl PackageCache {
     /// Uses this folder, which need not exist.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
@@ -61,7 +68,8 @@ impl PackageCache {
         uv: &Path,
     ) -> Result<ResolvedPackages, PackageError> {
         let folder = self.python_folder(needs, python);
-        self.make(&folder)?;
+        // Another process may be installing what it has resolved there.
+        let _lock = self.lock(&folder)?;
         let listed = folder.join("requirements.in");
         let lock = folder.join("requirements.txt");
         fs::write(&listed, needs.requirements.join("\n") + "\n").map_err(self.failed())?;

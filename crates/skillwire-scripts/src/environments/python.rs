@@ -11,6 +11,11 @@ const REQUIREMENTS: &str = "requirements.txt";
 /// The most requirements that are read.
 const MAX_REQUIREMENTS: usize = 256;
 
+/// The files that can list the packages of a script besides itself, the nearest first.
+pub(super) fn lists(script: &RelPath) -> impl Iterator<Item = RelPath> {
+    folders_above(script).filter_map(|folder| RelPath::parse(&below(&folder, REQUIREMENTS)).ok())
+}
+
 /// The packages that a script asks for, before they are resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

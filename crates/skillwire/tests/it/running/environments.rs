@@ -19,7 +19,7 @@ const IMPORT: &str = "import mine, sys\nprint(mine.WORD, sys.prefix)\n";
 
 /// Lets every user enter the test's folders: as root, scripts run as another user. Packages are then
 /// kept in these folders, and not where all users of the machine share them.
-fn open_folders(user: &ScriptUser) {
+pub(super) fn open_folders(user: &ScriptUser) {
     let home = user.user.home.path();
     fs::create_dir_all(home.join("sw/cache")).unwrap();
     for folder in [home.to_owned(), home.join("sw"), home.join("sw/cache")] {
@@ -132,7 +132,7 @@ async fn packages_of_a_skill_are_installed_only_with_consent_and_then_kept() {
 }
 
 /// The parts of `uv` that are called, with one package and no index.
-const UV: &str = "#!/bin/sh\n\
+pub(super) const UV: &str = "#!/bin/sh\n\
     case \"$1 $2\" in\n\
     \"pip compile\")\n\
     \x20   while [ $# -gt 1 ]; do [ \"$1\" = --output-file ] && out=$2; shift; done\n\

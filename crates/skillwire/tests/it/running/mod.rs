@@ -1,6 +1,7 @@
 //! `skillwire run` as a user sees it: files, output, exit codes and environments.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+mod bridge_packages;
 mod declared;
 mod environments;
 mod examples;
