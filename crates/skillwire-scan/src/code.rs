@@ -126,7 +126,7 @@ fn parse_on(parser: &mut Parser, code: &str, known: Option<(Tree, usize)>) -> Op
 /// The line and column of a byte.
 fn point(code: &str, at: usize) -> Point {
     let before = &code.as_bytes()[..at];
-    let row = before.iter().filter(|byte| **byte == b'\n').count();
+    let row = code[..at].matches('\n').count();
     let column = before.iter().rev().take_while(|byte| **byte != b'\n').count();
     Point { row, column }
 }
