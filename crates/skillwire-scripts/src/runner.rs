@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 use skillwire_core::{
-    ContentSet, Digest, RelPath,
+    ContentSet, RelPath,
     received::{self, EntryLimits},
 };
 use skillwire_sandbox::{
