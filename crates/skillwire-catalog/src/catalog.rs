@@ -161,7 +161,8 @@ impl Catalog {
             stale,
             stale_reports: Mutex::new(stale_reports),
             requested: RequestedSkills::default(),
-            generation: AtomicU64::new(0),
+            // A view that shows nothing has none of these numbers, and answers no request from what was kept for one.
+            generation: AtomicU64::new(1),
         }
     }
 
@@ -422,7 +423,10 @@ mod tests {
         let uri = SkillUri::parse("skill://acme/refunds/SKILL.md").unwrap();
         let first = catalog.restrict(patterns("acme/**"));
         assert!(catalog.would_show(first, &uri));
+        let generation = |view: ViewId| catalog.now(view).unwrap().generation();
+        let shown = generation(first);
         catalog.retire(first);
+        assert_ne!(generation(first), shown, "what was kept for the view must not answer for it");
         for _ in 0..1_000 {
             let next = catalog.restrict(patterns("acme/**"));
             assert!(next != first && catalog.has_view(next) && catalog.would_show(next, &uri));

@@ -149,7 +149,8 @@ impl Whole {
     fn take_out(&mut self, uri: &str) -> Option<Numbered> {
         let (skill, number) = self.by_uri.get(uri)?;
         let old = Numbered { skill: Arc::clone(skill), number };
-        self.bytes_in_directories -= bytes_in_directory(&old.skill);
+        let bytes = bytes_in_directory(&old.skill);
+        self.bytes_in_directories = self.bytes_in_directories.saturating_sub(bytes);
         self.by_uri.remove(uri);
         self.all.remove(by_uri(&old.skill));
         self.listed.remove(by_uri(&old.skill));

@@ -103,19 +103,19 @@ impl ServedChannel {
             }
         }
         let before = std::mem::replace(&mut *self.held.lock(), found.clone());
-        before.difference(&found).for_each(|id| self.mount.classes().forget_named(id));
         made.extend(before.difference(&found).map(|id| (id.to_string(), None)));
         // All at once: a follower that looked in between would show each part to all views.
         self.source.set(made);
-        self.mount.refresh().await;
+        self.refresh_without(before.difference(&found)).await;
         Ok(())
     }
 
-    /// Loads what the channel serves of some skills; the caller refreshes afterwards.
+    /// Loads what the channel serves of some skills, and shows it.
     pub(crate) async fn update<'a>(
         &self,
         skills: impl IntoIterator<Item = &'a SkillId>,
     ) -> Result<(), StoreError> {
+        let mut gone = Vec::new();
         for id in skills {
             let served = self.store.served(&self.name, id).await?;
             let skill = served.as_ref().and_then(|served| self.made(served));
@@ -124,11 +124,21 @@ impl ServedChannel {
                 None => self.held.lock().remove(id),
             };
             if skill.is_none() {
-                self.mount.classes().forget_named(id);
+                gone.push(id);
             }
             self.source.set([(id.to_string(), skill)]);
         }
+        self.refresh_without(gone).await;
         Ok(())
+    }
+
+    /// Shows what was loaded, and forgets what is known about skills that the catalogue no longer has then.
+    ///
+    /// Trust boundary: a policy is not asked about a skill that is not known. One that was forgotten while the
+    /// catalogue still had it would be shown to callers who must not see it.
+    async fn refresh_without<'a>(&self, gone: impl IntoIterator<Item = &'a SkillId>) {
+        self.mount.refresh().await;
+        gone.into_iter().for_each(|id| self.mount.classes().forget_named(id));
     }
 
     /// Takes out versions of a skill that clients asked for by number.

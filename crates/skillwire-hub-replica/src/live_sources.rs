@@ -33,8 +33,11 @@ pub(crate) struct LiveSources {
 #[derive(Default)]
 struct State {
     sources: BTreeMap<NamespaceName, LiveSource>,
-    /// The groups of sources that are gone.
-    gone: BTreeSet<GroupKey>,
+    /// The groups of sources that are gone, until a scan reports that.
+    gone: BTreeMap<GroupKey, Box<[SkillUri]>>,
+    /// Skills that the last scan reported as gone. They are forgotten by the next one: the catalogue has them
+    /// until it was published, and a policy is not asked about a skill that is not known.
+    leaving: BTreeSet<SkillUri>,
     callback: Option<ChangeCallback>,
     /// Counts sources, so that their groups have keys of their own.
     count: u64,
@@ -85,8 +88,7 @@ impl LiveSources {
     pub(crate) fn remove(&self, label: &NamespaceName) {
         let mut state = self.state.lock();
         if let Some(gone) = state.sources.remove(label) {
-            gone.reported.values().flatten().for_each(|uri| self.forget(uri));
-            state.gone.extend(gone.reported.into_keys());
+            state.gone.extend(gone.reported);
         }
     }
 
@@ -138,17 +140,20 @@ impl SkillSource for LiveSources {
         // The lock is held throughout: a source that is removed meanwhile is then gone after its skills were
         // reported, and never before.
         let mut state = self.state.lock();
-        for key in std::mem::take(&mut state.gone) {
+        let State { sources, gone, leaving, .. } = &mut *state;
+        std::mem::take(leaving).iter().for_each(|uri| self.forget(uri));
+        for (key, uris) in std::mem::take(gone) {
+            leaving.extend(uris);
             report(SourceChange::Removed(key));
         }
-        for (label, live) in &mut state.sources {
+        for (label, live) in sources {
             let LiveSource { number, source, reported, since } = live;
             let own = |key: GroupKey| GroupKey(format!("{number} {}", key.0).into());
             // A server that fails keeps what it listed before; its status says that it failed.
             let _ = source.scan(request, &mut |change| match change {
                 SourceChange::Removed(key) => {
                     let key = own(key);
-                    reported.remove(&key).iter().flatten().for_each(|uri| self.forget(uri));
+                    leaving.extend(reported.remove(&key).into_iter().flatten());
                     report(SourceChange::Removed(key));
                 }
                 SourceChange::Updated(key, mut inspected) => {
@@ -158,7 +163,11 @@ impl SkillSource for LiveSources {
                     });
                     let skills = inspected.iter().filter_map(|found| found.skill.as_ref());
                     let uris: Box<[SkillUri]> = skills.map(|skill| skill.uri.clone()).collect();
-                    reported.insert(key.clone(), uris);
+                    let before = reported.insert(key.clone(), uris.clone());
+                    leaving.extend(before.into_iter().flatten());
+                    uris.iter().for_each(|uri| {
+                        leaving.remove(uri);
+                    });
                     report(SourceChange::Updated(key, inspected));
                 }
             });

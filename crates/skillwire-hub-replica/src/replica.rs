@@ -365,7 +365,6 @@ impl Replica {
             }
             if !skills.is_empty() {
                 channel.update(skills).await?;
-                channel.mount().refresh().await;
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Uploads: read within bounds, hashed while they arrive, and checked before anything is stored.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -15,7 +15,7 @@ use skillwire_hub_store::{Upload, UploadedFile};
 use skillwire_hub_upstreams::InspectContent;
 use skillwire_source::inspect_files;
 use tokio::{
-    sync::Semaphore,
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, timeout_at},
 };
 
@@ -27,20 +27,29 @@ pub(crate) const MAX_UPLOAD_BYTES: u64 = limits::MAX_BYTES + 2 * 1024 * 1024;
 /// How long an upload may take to arrive.
 const UPLOAD_TIME: Duration = Duration::from_mins(2);
 
-/// The most uploads that are received at once, which bounds the memory of slow senders.
+/// The most uploads that are received and checked at once, which bounds the memory of slow senders and of
+/// scans.
 const UPLOADS_AT_ONCE: usize = 8;
 
 /// The header in which a client may say what the hash of the body is (RFC 9530).
 const CONTENT_DIGEST: &str = "content-digest";
 
-/// Places for uploads that are being received.
+/// Places for uploads that are being received and checked.
 #[derive(Debug)]
-pub(crate) struct Uploads(Semaphore);
+pub(crate) struct Uploads(Arc<Semaphore>);
 
 impl Default for Uploads {
     fn default() -> Self {
-        Self(Semaphore::new(UPLOADS_AT_ONCE))
+        Self(Arc::new(Semaphore::new(UPLOADS_AT_ONCE)))
     }
+}
+
+/// An upload that arrived as a whole.
+#[derive(Debug)]
+pub(crate) struct ReceivedUpload {
+    pub(crate) archive: Bytes,
+    /// Held until the upload is checked: a client that hangs up leaves a scan that goes on.
+    pub(crate) place: OwnedSemaphorePermit,
 }
 
 impl Uploads {
@@ -49,7 +58,7 @@ impl Uploads {
         &self,
         headers: &HeaderMap,
         body: axum::body::Body,
-    ) -> Result<Bytes, Problem> {
+    ) -> Result<ReceivedUpload, Problem> {
         let too_large = || {
             ProblemKind::TooLarge.because(format!(
                 "An upload may have at most {MAX_UPLOAD_BYTES} bytes. A skill may have at most {} bytes.",
@@ -65,8 +74,9 @@ impl Uploads {
         let claimed = claimed_digest(headers)?;
         let deadline = Instant::now() + UPLOAD_TIME;
         let late = |_| ProblemKind::Incomplete.because("The upload took too long to arrive.");
-        // The semaphore is never closed.
-        let _place = timeout_at(deadline, self.0.acquire()).await.map_err(late)?;
+        let place =
+            timeout_at(deadline, Arc::clone(&self.0).acquire_owned()).await.map_err(late)?;
+        let place = place.map_err(|_| ProblemKind::Unavailable.because("The hub is stopping."))?;
         let mut pieces = body.into_data_stream();
         let mut hash = Sha256::new();
         let mut received = Vec::new();
@@ -86,7 +96,7 @@ impl Uploads {
             Some(claimed) if claimed != actual => Err(ProblemKind::DigestMismatch
                 .because("The upload does not have the digest of its `Content-Digest` header.")
                 .compared(claimed.to_string(), actual.to_string())),
-            _ => Ok(received.into()),
+            _ => Ok(ReceivedUpload { archive: received.into(), place }),
         }
     }
 }

@@ -52,7 +52,8 @@ struct SearchState {
 
 /// The skills that a view listed at one moment, with an index of them.
 struct IndexedView {
-    snapshot: Arc<Snapshot>,
+    /// The number of the snapshot. The snapshot itself would keep the skills of all views.
+    generation: u64,
     skills: Vec<Arc<Skill>>,
     index: SearchIndex,
     /// Whether the index has the headings of every file that can be read.
@@ -97,7 +98,8 @@ impl SearchTool {
             state.headings.clone()
         };
         let index = skills.iter().map(|skill| text_of(skill, &headings)).collect();
-        let indexed = IndexedView { snapshot, skills, index, complete: true };
+        let generation = snapshot.generation();
+        let indexed = IndexedView { generation, skills, index, complete: true };
         let mut state = self.state.blocking_lock();
         state.completing.remove(&view);
         state.indexes.insert(view, Arc::new(indexed));
@@ -139,10 +141,10 @@ impl Offer for SearchTool {
             let mut state = Arc::clone(&tool.state).lock_owned().await;
             let catalog = Arc::clone(&tool.catalog);
             let found = tokio::task::spawn_blocking(move || {
-                let indexed = state.index(view, &catalog)?;
+                let (snapshot, indexed) = state.index(view, &catalog)?;
                 let completes = !indexed.complete && state.completing.insert(view);
                 drop(state);
-                let reply = answer(&indexed, &query);
+                let reply = answer(&snapshot, &indexed, &query);
                 if completes {
                     // The answer does not wait for this.
                     tokio::task::spawn_blocking(move || tool.complete(view));
@@ -166,23 +168,27 @@ fn query_of(arguments: &Map<String, Value>) -> Result<String, BadArgument> {
 }
 
 impl SearchState {
-    /// Returns the index of the skills that a view shows now; it is built from what is known if the
+    /// Returns what a view shows now, and the index of it; it is built from what is known if the
     /// view changed since the last search. Returns none if there is no such view.
-    fn index(&mut self, view: ViewId, catalog: &Catalog) -> Option<Arc<IndexedView>> {
+    fn index(
+        &mut self,
+        view: ViewId,
+        catalog: &Catalog,
+    ) -> Option<(Arc<Snapshot>, Arc<IndexedView>)> {
         let snapshot = catalog.now(view)?;
         let generation = snapshot.generation();
-        let known = self.indexes.get(&view).filter(|it| it.snapshot.generation() == generation);
+        let known = self.indexes.get(&view).filter(|it| it.generation == generation);
         if let Some(known) = known {
-            return Some(Arc::clone(known));
+            return Some((snapshot, Arc::clone(known)));
         }
         let skills: Vec<_> = snapshot.listed().cloned().collect();
         let complete = self.read_few(&skills);
         let index = skills.iter().map(|skill| text_of(skill, &self.headings)).collect();
-        let indexed = Arc::new(IndexedView { snapshot, skills, index, complete });
-        // Each holds a snapshot, which views that no caller has any more need not.
+        let indexed = Arc::new(IndexedView { generation, skills, index, complete });
+        // Each holds the skills that it lists, which views that no caller has any more need not.
         self.indexes.retain(|view, _| catalog.has_view(*view));
         self.indexes.insert(view, Arc::clone(&indexed));
-        Some(indexed)
+        Some((snapshot, indexed))
     }
 
     /// Reads the headings that are not known yet, if these are few enough for a search to wait.
@@ -244,14 +250,14 @@ impl OwnFile<'_> {
 }
 
 /// Lists what was found as text: many clients show a model nothing else.
-fn answer(indexed: &IndexedView, query: &str) -> ToolReply {
+fn answer(snapshot: &Snapshot, indexed: &IndexedView, query: &str) -> ToolReply {
     let hits = indexed.index.search(query, MOST_FOUND, |_| true);
     let mut text = match hits.total {
         0 => "No skill was found. Try other words, or `list_skills`.\n".to_owned(),
         1 => "1 skill found. `load_skill` loads it by its path:\n".to_owned(),
         total => format!("{total} skills found. `load_skill` loads one by its path:\n"),
     };
-    let mut found = ListedSkills::new(&indexed.snapshot);
+    let mut found = ListedSkills::new(snapshot);
     for skill in hits.best.iter().filter_map(|position| indexed.skills.get(*position)) {
         found.push(skill);
     }

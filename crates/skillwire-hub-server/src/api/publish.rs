@@ -15,7 +15,7 @@ use super::{
     malformed, skill_id,
     skills::{compare, version_info, with_files},
 };
-use crate::upload;
+use crate::upload::{self, ReceivedUpload};
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -68,14 +68,17 @@ pub(crate) async fn publish(
     };
     // Trust boundary: the body of a caller that may not publish is never read.
     state.require(&sender.caller, Action::Publish, &id.namespace).await?;
-    let archive = state.uploads.receive(&headers, body).await?;
+    let received = state.uploads.receive(&headers, body).await?;
     let expected = id.name.clone();
     let inspector = state.inspector.clone();
     let checked = tokio::task::spawn_blocking(move || {
-        upload::check(&archive, &expected).map(|checked| match &inspector {
+        let ReceivedUpload { archive, place } = received;
+        let checked = upload::check(&archive, &expected).map(|checked| match &inspector {
             Some(inspector) => checked.inspected(&**inspector),
             None => checked,
-        })
+        });
+        drop(place);
+        checked
     });
     let checked = checked.await;
     let checked = checked.map_err(|error| {

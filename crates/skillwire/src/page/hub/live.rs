@@ -35,7 +35,7 @@ impl SeenSkills {
         if let Some(seen) = known {
             return seen.mark;
         }
-        let skills = snapshot.all().map(|skill| (skill.uri.as_str(), skill.entry.digest()));
+        let skills = snapshot.all().map(|skill| (skill.uri.as_str(), skill.entry.text()));
         let mark = mark_of(skills.collect::<Vec<_>>());
         kept.retain(|seen| seen.view != view);
         kept.push(SeenView { view, generation, mark });
