@@ -51,7 +51,7 @@ fn facts_of(offer: &OfferRecord, now: Timestamp) -> Option<SkillFacts> {
     Some(facts)
 }
 
-/// What a policy may ask about a content that nobody reviewed; its age follows from when it was seen first.
+/// What a policy may ask about a content without a review; its age follows from when it was seen first.
 fn seen_facts(
     label: &NamespaceName,
     uri: &SkillUri,

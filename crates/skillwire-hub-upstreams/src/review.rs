@@ -151,8 +151,16 @@ impl UpstreamState {
             Ok(fetched) => fetched,
             Err(error) => return Ok(Some(error.to_string())),
         };
-        let inspector = self.inspector.as_deref();
-        let facts = facts_of(&fetched.files, &fetched.frontmatter, inspector);
+        let inspector = self.inspector.clone();
+        // Inspecting large content takes seconds, in which this thread has clients to answer.
+        let inspected = tokio::task::spawn_blocking(move || {
+            let facts = facts_of(&fetched.files, &fetched.frontmatter, inspector.as_deref());
+            (fetched, facts)
+        });
+        let (fetched, facts) = match inspected.await {
+            Ok(inspected) => inspected,
+            Err(error) => return Ok(Some(format!("inspecting it broke: {error}"))),
+        };
         let id = UpstreamSkillId::new(label.clone(), uri.clone());
         let before = approved_before(&self.store, &id).await?;
         let outcome = upstream.rules.decide(&facts, before.as_ref());
