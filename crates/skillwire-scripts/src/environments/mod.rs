@@ -10,9 +10,10 @@ mod offer;
 mod package_cache;
 mod python;
 mod reachable;
+mod tool;
 mod venv;
 
-use std::{fmt, io, path::PathBuf};
+use std::{fmt, io, path::PathBuf, time::Duration};
 
 pub(crate) use self::installed::InstalledPackages;
 pub use self::{
@@ -66,6 +67,30 @@ pub enum PackageError {
         program: String,
         /// The end of what it wrote.
         said: String,
+    },
+    /// The program that installs packages did not end, and was killed.
+    #[error(
+        "`{command}` did not end within {} seconds and was stopped; check the network and the package \
+         index, and try again",
+        waited.as_secs()
+    )]
+    TooSlow {
+        /// What was called.
+        command: String,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// Another process installs the same packages, and does not end.
+    #[error(
+        "another process has been installing into `{}` for {} seconds; end it, or try again later",
+        folder.display(),
+        waited.as_secs()
+    )]
+    Busy {
+        /// The folder.
+        folder: PathBuf,
+        /// How long it was waited for.
+        waited: Duration,
     },
     /// The cache cannot be used.
     #[error("the cache of packages in `{}` cannot be used", folder.display())]
