@@ -3,7 +3,7 @@
 use std::{collections::HashSet, ops::Range, sync::LazyLock};
 
 use crate::{
-    Encoding, Evidence, RuleSet, ScanReport, SkillFiles, Usage, archive,
+    Encoding, Evidence, RuleSet, ScanReport, SkillFiles, UnseenReason, Usage, archive,
     file_kind::FileKind,
     loops,
     matching::{evidence, evidence_at, finding, shortened},
@@ -116,7 +116,19 @@ impl Checks<'_, '_> {
             else {
                 continue;
             };
-            if let Some(place) = loops::endless(language, &passage.text.text, tree) {
+            let text = &passage.text.text;
+            if !loops::may_be_in(language, text) {
+                continue;
+            }
+            let parsed = tree.of(language, text);
+            let found = parsed.tree.as_ref().map(|tree| loops::endless(text, tree));
+            let (found, complete) = found.unwrap_or((None, true));
+            let cut = (!complete).then_some(UnseenReason::NotParsed);
+            if let Some(reason) = parsed.unparsed.or(cut) {
+                let file = &self.parts.files[passage.file];
+                self.report.coverage.miss(file.path, Some(file.bytes.len() as u64), reason);
+            }
+            if let Some(place) = found {
                 let evidence = evidence(self.parts, passage, &place);
                 self.report("weakness/endless-loop", vec![evidence]);
             }

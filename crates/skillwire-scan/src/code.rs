@@ -8,7 +8,7 @@ use std::{
 
 use tree_sitter::{InputEdit, Node, ParseOptions, Parser, Point, Tree};
 
-use crate::{Usage, language::Language, matching::floor, pattern::Pattern};
+use crate::{UnseenReason, Usage, language::Language, matching::floor, pattern::Pattern};
 
 /// The most bytes of code that are parsed.
 const MOST_BYTES: usize = 256 * 1024;
@@ -27,7 +27,7 @@ const PIECE: usize = 256;
 /// to the end of the file at every word would read it thousands of times.
 const READS_PER_BYTE: usize = 24;
 
-/// The longest code that is parsed without a look at its beginning.
+/// The longest code whose mistakes are not counted. Of longer code, the beginning is parsed first.
 const LONGEST_UNTRIED: usize = 8 * 1024;
 
 /// How many mistakes code may have however short it is.
@@ -36,39 +36,71 @@ const FEW_MISTAKES: usize = 64;
 /// How many bytes of code a mistake needs beyond these. Files of public skills have one in some thousands.
 const BYTES_PER_MISTAKE: usize = 128;
 
-/// The tree of some code, which is parsed when it is first asked for.
+/// Code that is parsed when it is first asked for.
 #[derive(Debug, Default)]
-pub(crate) struct ParsedOnce(OnceCell<Option<Tree>>);
+pub(crate) struct ParsedOnce(OnceCell<ParsedCode>);
 
 impl ParsedOnce {
-    /// The tree; the code must be the same each time.
-    pub(crate) fn of(&self, language: Language, code: &str) -> Option<&Tree> {
-        self.0.get_or_init(|| parse(language, code)).as_ref()
+    /// The parsed code; the code must be the same each time.
+    pub(crate) fn of(&self, language: Language, code: &str) -> &ParsedCode {
+        self.0.get_or_init(|| parse(language, code))
     }
 }
 
-/// Parses code; `None` if it is too long, takes too many steps, or is no code of the language.
+/// What a parser read of some code.
+#[derive(Debug, Default)]
+pub(crate) struct ParsedCode {
+    /// The tree of the code, or of its beginning; `None` if no part was parsed.
+    pub(crate) tree: Option<Tree>,
+    /// How many bytes the tree covers.
+    pub(crate) length: usize,
+    /// Why the tree does not cover all of the code.
+    pub(crate) unparsed: Option<UnseenReason>,
+}
+
+/// Parses code, or only its beginning if it is too long, takes too many steps, or has too many mistakes.
+///
+/// A shell runs the beginning of a script whatever stands behind it, so text that cannot be parsed must not
+/// keep the code before it from being looked at.
 ///
 /// To get over a mistake a parser tries every token of the language, which takes longer than a hundred
-/// bytes of code and is no step. Text that is a mistake at every word is given up for its beginning.
-pub(crate) fn parse(language: Language, code: &str) -> Option<Tree> {
+/// bytes of code and is no step. So the first bytes are parsed before the whole: if they have too many
+/// mistakes, the rest is not parsed.
+pub(crate) fn parse(language: Language, code: &str) -> ParsedCode {
     let most = if language == Language::PowerShell { MOST_POWERSHELL_BYTES } else { MOST_BYTES };
-    if code.len() > most {
-        return None;
-    }
     let mut parser = Parser::new();
-    parser.set_language(&grammar(language)).ok()?;
+    if parser.set_language(&grammar(language)).is_err() {
+        return beginning(None, UnseenReason::NoParser);
+    }
     let mut known: Option<(Tree, usize)> = None;
     let mut tried = LONGEST_UNTRIED;
     while tried < code.len() {
-        let beginning = &code[..floor(code, tried)];
-        known = parse_on(&mut parser, beginning, known).map(|tree| (tree, beginning.len()));
-        if known.as_ref().is_some_and(|(tree, _)| has_many_mistakes(tree, beginning)) {
-            return None;
+        let part = &code[..floor(code, tried)];
+        let Some(tree) = parse_on(&mut parser, part, known.clone()) else {
+            return beginning(known, UnseenReason::NotParsed);
+        };
+        if let Some(at) = many_mistakes(&tree, part) {
+            let good = &part[..part[..at].rfind('\n').map_or(floor(part, at), |end| end + 1)];
+            let before = known.filter(|(_, length)| *length <= good.len());
+            let tree = parse_on(&mut parser, good, before);
+            return beginning(tree.map(|tree| (tree, good.len())), UnseenReason::ManyMistakes);
+        }
+        known = Some((tree, part.len()));
+        if code.len() > most {
+            return beginning(known, UnseenReason::NotParsed);
         }
         tried *= 4;
     }
-    parse_on(&mut parser, code, known)
+    match parse_on(&mut parser, code, known.clone()) {
+        Some(tree) => ParsedCode { tree: Some(tree), length: code.len(), unparsed: None },
+        None => beginning(known, UnseenReason::NotParsed),
+    }
+}
+
+/// Code of which at most the beginning was parsed: its tree and how long it is.
+fn beginning(known: Option<(Tree, usize)>, reason: UnseenReason) -> ParsedCode {
+    let (tree, length) = known.map_or((None, 0), |(tree, length)| (Some(tree), length));
+    ParsedCode { tree, length, unparsed: Some(reason) }
 }
 
 fn grammar(language: Language) -> tree_sitter::Language {
@@ -113,7 +145,7 @@ fn parse_on(parser: &mut Parser, code: &str, known: Option<(Tree, usize)>) -> Op
     let mut read = |at: usize, _| {
         let left = reads.get().saturating_sub(1);
         reads.set(left);
-        // An early end of the code ends the parser; what it made of it is not used.
+        // An early end of the code ends the parser; its tree is not used.
         let end = if left == 0 { at } else { bytes.len().min(at + PIECE) };
         bytes.get(at..end).unwrap_or_default()
     };
@@ -131,17 +163,20 @@ fn point(code: &str, at: usize) -> Point {
     Point { row, column }
 }
 
-/// Tells whether a parser had to get over too many mistakes.
-fn has_many_mistakes(tree: &Tree, code: &str) -> bool {
-    let most = FEW_MISTAKES + code.len() / BYTES_PER_MISTAKE;
-    let mut mistakes = 0;
+/// Where the mistakes of code get too many for the code before them; `None` if the code has few.
+fn many_mistakes(tree: &Tree, code: &str) -> Option<usize> {
+    let allowed = |bytes: usize| FEW_MISTAKES + bytes / BYTES_PER_MISTAKE;
+    let mut mistakes = Vec::new();
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
         if node.is_error() || node.is_missing() {
-            mistakes += 1 + neighbours(node);
-            if mistakes > most {
-                return true;
+            mistakes.push(node.start_byte());
+            add_neighbours(node, &mut mistakes);
+            if mistakes.len() > allowed(code.len()) {
+                mistakes.sort_unstable();
+                let mut counted = mistakes.into_iter().enumerate();
+                return counted.find(|(before, at)| *before >= allowed(*at)).map(|(_, at)| at);
             }
         }
         if node.has_error() && cursor.goto_first_child() {
@@ -149,23 +184,23 @@ fn has_many_mistakes(tree: &Tree, code: &str) -> bool {
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
-                return false;
+                return None;
             }
         }
     }
 }
 
-/// How many words stand in a mistake with nothing between them and what follows. A parser that has lost its
-/// way takes all that follows for one mistake.
-fn neighbours(mistake: Node<'_>) -> usize {
+/// Adds the places of words in a mistake that stand right behind another word. From some mistakes on, a
+/// parser puts all words that follow into the same mistake, so these count as well.
+fn add_neighbours(mistake: Node<'_>, places: &mut Vec<usize>) {
     let mut cursor = mistake.walk();
     let mut after_word = false;
-    let mut count = 0;
     for child in mistake.children(&mut cursor).filter(|child| !child.is_extra()) {
-        count += usize::from(after_word && child.is_named());
+        if after_word && child.is_named() {
+            places.push(child.start_byte());
+        }
         after_word = child.is_named() && child.child_count() == 0;
     }
-    count
 }
 
 /// Calls that run a text or a program.
@@ -321,7 +356,7 @@ mod tests {
     use super::*;
 
     fn usage(language: Language, code: &str) -> Usage {
-        let tree = parse(language, code).unwrap();
+        let tree = parse(language, code).tree.unwrap();
         let start = code.find("curl").unwrap();
         usage_at(&tree, language, code, start, start + 12)
     }
@@ -341,14 +376,16 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_code_of_the_language_is_given_up_for_its_beginning() {
+    fn only_the_beginning_of_text_that_is_no_code_of_the_language_is_parsed() {
         for (language, text) in [
             (Language::Python, "npx -y "),
             (Language::JavaScript, "pip install a "),
             (Language::TypeScript, "def f(a):\n eval(a)\n"),
         ] {
-            assert!(parse(language, &text.repeat(20)).is_some(), "{text}");
-            assert!(parse(language, &text.repeat(40_000 / text.len())).is_none(), "{text}");
+            assert_eq!(parse(language, &text.repeat(20)).unparsed, None, "{text}");
+            let parsed = parse(language, &text.repeat(40_000 / text.len()));
+            assert_eq!(parsed.unparsed, Some(UnseenReason::ManyMistakes), "{text}");
+            assert!(parsed.length <= LONGEST_UNTRIED, "{text}");
         }
     }
 
@@ -366,7 +403,7 @@ mod tests {
                 _ => ("{\n", "}\n"),
             };
             let code = format!("{open}{}{close}", line.repeat(60_000 / line.len()));
-            let tree = parse(language, &code).unwrap();
+            let tree = parse(language, &code).tree.unwrap();
             assert!(!tree.root_node().has_error(), "{language:?}");
             let same = parse_on_its_own(language, &code).root_node().to_sexp();
             assert_eq!(tree.root_node().to_sexp(), same, "{language:?}");

@@ -52,6 +52,9 @@ pub enum UnseenReason {
     /// It is a document or code that is too long for its parser: its text was searched, and its
     /// structure and its data were not followed to the end.
     NotParsed,
+    /// It is code with too many mistakes for its parser: its text was searched, and its data was only
+    /// followed in the code before them.
+    ManyMistakes,
     /// It is code in a language without a parser: its text was searched, and its data was not followed.
     NoParser,
     /// One rule matches so often that not every place was judged.
@@ -73,6 +76,9 @@ impl UnseenReason {
             Self::Unreadable => "cannot be read",
             Self::TooDeep => "encoded too often",
             Self::NotParsed => "too long to be parsed to the end; its text was searched",
+            Self::ManyMistakes => {
+                "too many mistakes to be parsed to the end; its text was searched"
+            }
             Self::NoParser => "a language without a parser; its text was searched",
             Self::TooMany => "too many matches of one rule; the first ones were judged",
         }
@@ -82,7 +88,7 @@ impl UnseenReason {
 impl UnseenReason {
     /// Tells whether the text was searched, and only more than that was not done.
     pub fn is_partial(self) -> bool {
-        matches!(self, Self::NotParsed | Self::NoParser | Self::TooMany)
+        matches!(self, Self::NotParsed | Self::ManyMistakes | Self::NoParser | Self::TooMany)
     }
 }
 

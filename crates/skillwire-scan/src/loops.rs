@@ -4,10 +4,7 @@ use std::{cell::Cell, collections::HashMap, ops::Range};
 
 use tree_sitter::{Node, Tree};
 
-use crate::{
-    code::{ParsedOnce, slice},
-    language::Language,
-};
+use crate::{code::slice, language::Language};
 
 /// The most nodes of one piece of code that are looked at.
 const MOST_NODES: usize = 200_000;
@@ -41,21 +38,25 @@ const ENDS: [&str; 9] = [
     "assert_statement",
 ];
 
-/// The first loop of some code that never ends and never waits.
+/// Tells whether code may have such a loop, from its text alone.
+pub(crate) fn may_be_in(language: Language, text: &str) -> bool {
+    let known = matches!(language, Language::Python | Language::JavaScript | Language::TypeScript);
+    known && BEGINNINGS.iter().any(|beginning| text.contains(beginning))
+}
+
+/// The first loop of some code that never ends and never waits, and whether all of the tree was looked at.
 ///
 /// A loop counts only if all that it calls is known to compute: a call of anything else may wait or end
 /// the program.
-pub(crate) fn endless(language: Language, text: &str, tree: &ParsedOnce) -> Option<Range<usize>> {
-    let parsed = matches!(language, Language::Python | Language::JavaScript | Language::TypeScript);
-    if !parsed || !BEGINNINGS.iter().any(|beginning| text.contains(beginning)) {
-        return None;
-    }
-    let (loops, functions) = collect(tree.of(language, text)?, text);
+pub(crate) fn endless(text: &str, tree: &Tree) -> (Option<Range<usize>>, bool) {
+    let (loops, functions) = collect(tree, text);
     let left = Cell::new(MOST_LOOKS);
     let computes = |node| only_computes(node, text, &functions, 0, &left);
-    let found = loops.into_iter().find(|body| computes(*body))?;
-    let whole = found.parent().unwrap_or(found);
-    Some(whole.start_byte()..found.start_byte().max(whole.start_byte() + 1))
+    let found = loops.into_iter().find(|body| computes(*body)).map(|found| {
+        let whole = found.parent().unwrap_or(found);
+        whole.start_byte()..found.start_byte().max(whole.start_byte() + 1)
+    });
+    (found, left.get() > 0)
 }
 
 /// The bodies of loops without a condition, and the bodies of functions by their names.

@@ -73,36 +73,65 @@ pub(crate) fn add_flows(
             if !from.contains(&source.name) || !to.contains(&sink.name) {
                 continue;
             }
-            let last = flow.steps.len().saturating_sub(1);
-            let mut evidence: Vec<_> = flow
-                .steps
-                .iter()
-                .enumerate()
-                .map(|(step, (passage, range))| {
-                    let mut evidence = evidence(parts, &parts.passages[*passage], range);
-                    evidence.step = match step {
-                        0 => Some(source.step.clone()),
-                        step if step == last => Some(sink.step.clone()),
-                        _ => Some("passes it on".to_owned()),
-                    };
-                    evidence
-                })
-                .collect();
-            evidence.extend(claims.iter().filter_map(|claim| claimed(parts, claim)));
-            let Some((passage, range)) = flow.steps.last() else { continue };
-            let passage = &parts.passages[*passage];
-            let context = if passage.kind == PassageKind::Code
-                && (passage.warned || usage::only_placeholders(command_around(passage, range)))
-            {
-                Context::Warned
-            } else {
-                Context::Used
-            };
-            let severity = judge(rule, false, context, passage, parts);
-            found.add(rule, severity, context.usage(), evidence);
+            let claimed = claims.iter().filter_map(|claim| claimed(parts, claim));
+            add_flow(parts, rules, rule, flow, claimed.collect(), &mut found);
         }
     }
     report.findings.extend(found.finish());
+}
+
+/// Adds a finding for code that cannot be parsed to its end and has a source and a sink of a rule at `high`
+/// or above. Whether data travels between them is not known.
+pub(crate) fn add_unparsed(
+    parts: &SkillParts<'_>,
+    rules: &RuleSet,
+    asked: &[&ScanRule],
+    unparsed: &[Flow],
+    report: &mut ScanReport,
+) {
+    let Some(rule) = rules.rule("obfuscation/unparsed-code") else { return };
+    let is_severe = |flow: &&Flow| {
+        let (source, sink) = (&rules.flow.kinds[flow.from].name, &rules.flow.kinds[flow.to].name);
+        asked.iter().filter(|it| it.severity >= Severity::High).any(|it| match &it.detector {
+            Detector::Flow(rule) => rule.from.contains(source) && rule.to.contains(sink),
+            Detector::Text(_) | Detector::BuiltIn => false,
+        })
+    };
+    let mut found = Findings::default();
+    for flow in unparsed.iter().filter(is_severe) {
+        add_flow(parts, rules, rule, flow, Vec::new(), &mut found);
+    }
+    report.findings.extend(found.finish());
+}
+
+/// Adds a finding with the steps of a flow, and more evidence behind them.
+fn add_flow(
+    parts: &SkillParts<'_>,
+    rules: &RuleSet,
+    rule: &ScanRule,
+    flow: &Flow,
+    more: Vec<Evidence>,
+    found: &mut Findings,
+) {
+    let (source, sink) = (&rules.flow.kinds[flow.from], &rules.flow.kinds[flow.to]);
+    let last = flow.steps.len().saturating_sub(1);
+    let steps = flow.steps.iter().enumerate().map(|(step, (passage, range))| {
+        let mut evidence = evidence(parts, &parts.passages[*passage], range);
+        evidence.step = match step {
+            0 => Some(source.step.clone()),
+            step if step == last => Some(sink.step.clone()),
+            _ => Some("passes it on".to_owned()),
+        };
+        evidence
+    });
+    let evidence = steps.chain(more).collect();
+    let Some((passage, range)) = flow.steps.last() else { return };
+    let passage = &parts.passages[*passage];
+    let warned = passage.kind == PassageKind::Code
+        && (passage.warned || usage::only_placeholders(command_around(passage, range)));
+    let context = if warned { Context::Warned } else { Context::Used };
+    let severity = judge(rule, false, context, passage, parts);
+    found.add(rule, severity, context.usage(), evidence);
 }
 
 /// The rules about data that travels which can match this skill.
@@ -266,7 +295,9 @@ impl Matcher<'_> {
                     return Context::Used;
                 }
                 let Some(language) = passage.language else { return Context::Used };
-                let Some(tree) = self.parts.trees[index].of(language, text) else {
+                let parsed = self.parts.trees[index].of(language, text);
+                let is_parsed = place.end <= parsed.length;
+                let Some(tree) = parsed.tree.as_ref().filter(|_| is_parsed) else {
                     return Context::Used;
                 };
                 return match code::usage_at(tree, language, text, place.start, place.end) {

@@ -319,12 +319,12 @@ fn follow(parts: &SkillParts<'_>, rules: &RuleSet, report: &mut ScanReport) {
         .collect();
     let asked = matching::flow_rules(parts, rules);
     let pairs = pairs(&asked, rules);
-    let flows = flow::follow(&rules.flow, &pairs, chunks, |passage| {
+    let followed = flow::follow(&rules.flow, &pairs, chunks, |passage, reason| {
         let file = &parts.files[parts.passages[passage].file];
-        let bytes = Some(file.bytes.len() as u64);
-        report.coverage.miss(file.path, bytes, UnseenReason::NotParsed);
+        report.coverage.miss(file.path, Some(file.bytes.len() as u64), reason);
     });
-    matching::add_flows(parts, rules, &asked, &flows, report);
+    matching::add_flows(parts, rules, &asked, &followed.flows, report);
+    matching::add_unparsed(parts, rules, &asked, &followed.unparsed, report);
 }
 
 /// The kinds of sources and sinks that rules ask about.

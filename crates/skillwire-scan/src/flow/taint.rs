@@ -11,7 +11,7 @@ use super::{
     facts::{self, Facts},
     parameters,
 };
-use crate::{code::ParsedOnce, language::Language};
+use crate::{UnseenReason, code::ParsedOnce, language::Language};
 
 /// How often names are looked at again; data that passes through more hands is lost.
 const ROUNDS: usize = 6;
@@ -67,6 +67,14 @@ pub(crate) struct Flow {
     pub(crate) to: usize,
     /// The places from the source to the sink: the passage, and the place in its text.
     pub(crate) steps: Vec<(usize, Range<usize>)>,
+}
+
+/// What following data through code shows.
+#[derive(Debug, Default)]
+pub(crate) struct Followed {
+    pub(crate) flows: Vec<Flow>,
+    /// Code with too many mistakes to be parsed that has a source and a sink: one of each.
+    pub(crate) unparsed: Vec<Flow>,
 }
 
 /// What is found in one piece of code.
@@ -137,13 +145,14 @@ impl Held {
     }
 }
 
-/// Follows data between the kinds that rules ask about; `unparsed` is told the passages of code that no parser could read.
+/// Follows data between the kinds that rules ask about; `unparsed` is told the passages of code that were not
+/// followed to the end, and why.
 pub(crate) fn follow(
     kinds: &FlowKinds,
     pairs: &[FlowPair],
     chunks: Vec<CodeChunk<'_>>,
-    mut unparsed: impl FnMut(usize),
-) -> Vec<Flow> {
+    mut unparsed: impl FnMut(usize, UnseenReason),
+) -> Followed {
     let mut all = Vec::new();
     for chunk in chunks {
         if chunk.language == Language::Shell {
@@ -156,7 +165,7 @@ pub(crate) fn follow(
         all.push(chunk);
     }
     for left_out in all.drain(all.len().min(MOST_CHUNKS)..) {
-        unparsed(left_out.passage);
+        unparsed(left_out.passage, UnseenReason::NotParsed);
     }
     // What no rule asks about would only be followed for nothing.
     let asked = |kind| pairs.iter().any(|it| it.from == kind || it.to == kind);
@@ -166,8 +175,9 @@ pub(crate) fn follow(
         places
     };
     let sinks: Vec<_> = all.iter().map(|it| places(kinds.sinks(it.language), it.code)).collect();
+    let mut found = Followed::default();
     if sinks.iter().all(Vec::is_empty) {
-        return Vec::new();
+        return found;
     }
     let sources: Vec<_> =
         all.iter().map(|it| places(kinds.sources(it.language), it.code)).collect();
@@ -179,7 +189,7 @@ pub(crate) fn follow(
         sinks.iter().any(|(to, _)| kinds.parameters_of_sink(pairs, *to).is_some())
     };
     if !travels && !sinks.iter().any(|sinks| takes_parameters(sinks)) {
-        return Vec::new();
+        return found;
     }
     let all_code: Vec<_> = all.iter().map(|chunk| chunk.code).collect();
     let mut parsed = Vec::new();
@@ -188,13 +198,15 @@ pub(crate) fn follow(
             continue;
         }
         let own = ParsedOnce::default();
-        let Some(tree) = chunk.tree.unwrap_or(&own).of(chunk.language, chunk.code) else {
-            unparsed(chunk.passage);
-            continue;
-        };
-        let facts = facts::collect(tree, chunk.language, chunk.code);
-        if !facts.complete {
-            unparsed(chunk.passage);
+        let code = chunk.tree.unwrap_or(&own).of(chunk.language, chunk.code);
+        if let Some(reason) = code.unparsed {
+            unparsed(chunk.passage, reason);
+        }
+        let facts = code.tree.as_ref();
+        let facts = facts.map(|tree| facts::collect(tree, chunk.language, chunk.code));
+        let facts = facts.unwrap_or_default();
+        if code.unparsed.is_none() && !facts.complete {
+            unparsed(chunk.passage, UnseenReason::NotParsed);
         }
         let within = |ranges: &[Range<usize>], at: usize| ranges.iter().any(|it| it.contains(&at));
         sources.retain(|(_, range)| !within(&facts.comments, range.start));
@@ -202,28 +214,61 @@ pub(crate) fn follow(
             let quoted = chunk.language != Language::Shell && within(&facts.strings, range.start);
             !within(&facts.comments, range.start) && !quoted
         });
-        parsed.push(Parsed { chunk, facts, sources, sinks });
+        if code.unparsed == Some(UnseenReason::ManyMistakes) {
+            found.unparsed.extend(one_of_each(pairs, &chunk, &sources, &sinks));
+        }
+        // Behind the tree no command or call has an end, and a line may be the whole file.
+        sources.retain(|(_, range)| range.end <= code.length);
+        sinks.retain(|(_, range)| range.end <= code.length);
+        if code.tree.is_some() {
+            parsed.push(Parsed { chunk, facts, sources, sinks });
+        }
     }
-    let (mut flows, complete) = parameters::follow(kinds, pairs, &all_code, &parsed);
+    let (flows, complete) = parameters::follow(kinds, pairs, &all_code, &parsed);
+    found.flows = flows;
     if !complete {
         for it in &parsed {
-            unparsed(it.chunk.passage);
+            unparsed(it.chunk.passage, UnseenReason::NotParsed);
         }
     }
     if !travels {
-        return flows;
+        return found;
     }
     let visible = visible_from_each(&parsed);
     let looks = Cell::new(MOST_LOOKS);
     let follower =
         Follower { kinds, parsed: &parsed, visible, looks: &looks, held: Held::new(parsed.len()) };
-    flows.extend(follower.run());
+    found.flows.extend(follower.run());
     if looks.get() == 0 {
         for it in &parsed {
-            unparsed(it.chunk.passage);
+            unparsed(it.chunk.passage, UnseenReason::NotParsed);
         }
     }
-    flows
+    let Followed { flows, unparsed } = &mut found;
+    let is_followed = |it: &Flow, flow: &Flow| {
+        let ends = |flow: &Flow| flow.steps.last().map(|(passage, _)| *passage);
+        (it.from, it.to, ends(it)) == (flow.from, flow.to, ends(flow))
+    };
+    unparsed.retain(|it| !flows.iter().any(|flow| is_followed(it, flow)));
+    found
+}
+
+/// The first source and the first sink in some code of each pair that it has both of.
+fn one_of_each(
+    pairs: &[FlowPair],
+    chunk: &CodeChunk<'_>,
+    sources: &[(usize, Range<usize>)],
+    sinks: &[(usize, Range<usize>)],
+) -> Vec<Flow> {
+    let first = |places: &[(usize, Range<usize>)], kind| {
+        let (_, range) = places.iter().find(|(found, _)| *found == kind)?;
+        Some((chunk.passage, chunk.shifted(range)))
+    };
+    let both = pairs.iter().filter_map(|FlowPair { from, to }| {
+        let steps = vec![first(sources, *from)?, first(sinks, *to)?];
+        Some(Flow { from: *from, to: *to, steps })
+    });
+    both.collect()
 }
 
 /// The pieces of code whose functions and names each piece of code can use: those of its own file, and of
