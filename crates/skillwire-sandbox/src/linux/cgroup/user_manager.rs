@@ -32,7 +32,7 @@ const PROGRAM_FOLDERS: [&str; 2] = ["/usr/bin", "/bin"];
 /// The runtime folders of users, as systemd names them.
 const RUNTIME_FOLDERS: &str = "/run/user";
 
-/// How long the manager may take. Runs go on without a cgroup after that.
+/// How long a manager may take unless told otherwise.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How much of what `systemd-run` says is kept.
@@ -45,6 +45,8 @@ pub(crate) struct UserManager {
     runtime_folder: PathBuf,
     systemd_run: PathBuf,
     env: PathBuf,
+    /// How long it may take to give a cgroup. Runs go on without one after that.
+    answer_timeout: Duration,
 }
 
 impl UserManager {
@@ -83,13 +85,18 @@ impl UserManager {
                     .to_owned(),
             );
         };
-        Ok(Self { runtime_folder, systemd_run, env })
+        Ok(Self { runtime_folder, systemd_run, env, answer_timeout: ANSWER_TIMEOUT })
     }
 
-    /// A manager that is asked by another program.
+    /// A manager that is asked by another program, which gets enough time on a busy machine.
     #[cfg(test)]
     pub(in crate::linux) fn asked_by(systemd_run: PathBuf) -> Self {
-        Self { runtime_folder: "/nowhere".into(), systemd_run, env: "/usr/bin/env".into() }
+        Self {
+            runtime_folder: "/nowhere".into(),
+            systemd_run,
+            env: "/usr/bin/env".into(),
+            answer_timeout: Duration::from_secs(60),
+        }
     }
 
     /// The command that starts a program in a cgroup of its own, with an empty environment.
@@ -106,10 +113,14 @@ impl UserManager {
 
     /// Waits until the program has started. It closes its standard error when it does, as does
     /// `systemd-run` when it fails, which first says why.
-    pub(in crate::linux) fn wait_until_started(stderr: impl Read + AsFd) -> Result<(), Unusable> {
-        let said = read_until_closed(stderr, ANSWER_TIMEOUT).map_err(|error| {
+    pub(in crate::linux) fn wait_until_started(
+        &self,
+        stderr: impl Read + AsFd,
+    ) -> Result<(), Unusable> {
+        let timeout = self.answer_timeout;
+        let said = read_until_closed(stderr, timeout).map_err(|error| {
             if error.kind() == io::ErrorKind::TimedOut {
-                format!("it did not answer within {} seconds", ANSWER_TIMEOUT.as_secs())
+                format!("it did not answer within {} seconds", timeout.as_secs())
             } else {
                 error.to_string()
             }
@@ -194,6 +205,7 @@ mod tests {
             runtime_folder: "/run/user/7".into(),
             systemd_run: "/usr/bin/systemd-run".into(),
             env: "/usr/bin/env".into(),
+            answer_timeout: ANSWER_TIMEOUT,
         };
         let command = manager.command(Path::new("/proc/self/exe"));
         let variables: Vec<_> = command.get_envs().collect();

@@ -56,7 +56,7 @@ impl ForkServer {
         let none = RunCgroups::none("the helper is being started", "it has none yet");
         let mut server = Self::spawn(command, none).map_err(|error| error.to_string())?;
         let stderr = server.child.stderr.take().ok_or("its answer cannot be read")?;
-        UserManager::wait_until_started(stderr)?;
+        manager.wait_until_started(stderr)?;
         server.cgroups = RunCgroups::given_to(server.child.id())?;
         Ok(server)
     }

@@ -280,7 +280,10 @@ mod tests {
         fn new(systemd_run: &str) -> Self {
             let folder = tempfile::tempdir().unwrap();
             let asked = folder.path().join("asked");
-            let systemd_run = format!("echo x >> {}\n{systemd_run}", asked.display());
+            let asked = asked.display();
+            // `$start` is the number of this start, counted without a program of another file.
+            let count = "start=0; while read line; do start=$((start + 1)); done";
+            let systemd_run = format!("echo x >> {asked}\n{count} < {asked}\n{systemd_run}");
             for (name, text) in [("systemd-run", systemd_run.as_str()), ("helper", HELPER)] {
                 // Written by another process: a file that this one has open for writing, also in a copy
                 // that another test just made, cannot be executed.
@@ -342,26 +345,35 @@ mod tests {
         let Some(own) = own_cgroup() else {
             return skip(TestNeed::Cgroups, "this process is in no version 2 cgroup");
         };
-        let given = own.join(format!("skillwire-test-{}.scope", std::process::id()));
-        if let Err(error) = fs::create_dir(&given) {
-            return skip(TestNeed::Cgroups, &format!("`{}`: {error}", given.display()));
+        // One for each start: once the first has divided its cgroup, no process may enter that one.
+        let prefix = own.join(format!("skillwire-test-{}-", std::process::id()));
+        let given = [1, 2].map(|start| PathBuf::from(format!("{}{start}.scope", prefix.display())));
+        for folder in &given {
+            if let Err(error) = fs::create_dir(folder) {
+                return skip(TestNeed::Cgroups, &format!("`{}`: {error}", folder.display()));
+            }
         }
         let stand_ins = StandIns::new(&format!(
-            "echo $$ > {}/cgroup.procs || exit 1\n{BECOME_THE_HELPER}",
-            given.display()
+            "echo $$ > {}$start.scope/cgroup.procs || exit 1\n{BECOME_THE_HELPER}",
+            prefix.display()
         ));
         let enforcement = stand_ins.start_twice();
-        let bounds = fs::read_to_string(given.join("cgroup.controllers")).unwrap();
-        if bounds.contains("memory") || bounds.contains("pids") {
+        let bounds = fs::read_to_string(given[0].join("cgroup.controllers")).unwrap();
+        let has_controllers = bounds.contains("memory") || bounds.contains("pids");
+        if has_controllers {
             assert!(matches!(enforcement, AggregateEnforcement::Cgroup { .. }), "{enforcement:?}");
             assert_eq!(stand_ins.times_asked(), 2, "each fork server has one of its own");
-            fs::remove_dir(given.join("skillwire-supervisor")).unwrap();
         } else {
             let why = reason(enforcement);
             assert!(why.contains("no `memory` and no `pids` controller"), "{why}");
             assert_eq!(stand_ins.times_asked(), 1);
         }
-        // No fork server is left in it, or it could not be removed.
-        fs::remove_dir(&given).unwrap();
+        // No fork server is left in them, or they could not be removed.
+        for folder in &given {
+            if has_controllers {
+                fs::remove_dir(folder.join("skillwire-supervisor")).unwrap();
+            }
+            fs::remove_dir(folder).unwrap();
+        }
     }
 }
