@@ -6,11 +6,12 @@ pub(crate) mod card;
 pub(crate) mod card_scan;
 pub(crate) mod preview;
 pub(crate) mod scanned;
+mod waiting;
 
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeMap,
-    io::{IsTerminal as _, Write as _},
+    io::Write as _,
     path::{Path, PathBuf},
     pin::Pin,
     time::Duration,
@@ -28,6 +29,7 @@ use skillwire_trust::{
     ServerLabel, SkillId,
 };
 
+use self::waiting::{MOMENT, note_waiting};
 use crate::{
     args::OriginArgs,
     commands::Outcome,
@@ -46,9 +48,6 @@ use crate::{
 /// How long a server process may take to end by itself before it is killed. It is short because the
 /// user waits for the shell prompt.
 const GRACE: Duration = Duration::from_millis(500);
-
-/// How long a command waits for servers before it tells the user on a terminal.
-const MOMENT: Duration = Duration::from_secs(1);
 
 /// The options of one run.
 #[derive(Debug, Clone, Default)]
@@ -480,10 +479,7 @@ fn host(settings: &HostSettings, options: &SessionOptions) -> Result<HostBuilder
         .with_dynamic(dynamic)
         .with_entry_text(keeps_entry_text)
         .with_unattended_approvals(unattended_approvals);
-    if let Some(wait) = options.wait {
-        policy.budgets.discovery_time = wait;
-        policy.budgets.listing_time = wait;
-    }
+    policy.budgets = waiting::budgets(policy.budgets, options.wait);
     if options.passes_on {
         policy.keeps_entry_text = true;
         // Each file and each listing has its own limit. A limit for the whole session would stop a
@@ -492,7 +488,7 @@ fn host(settings: &HostSettings, options: &SessionOptions) -> Result<HostBuilder
     }
     Ok(Host::builder()
         .policy(policy)
-        .client_options(client_options())
+        .client_options(waiting::client_options(client_options(), options.wait))
         .records(settings.records())
         .cache(settings.cache()?)
         .dialects(settings.dialects())
@@ -500,19 +496,6 @@ fn host(settings: &HostSettings, options: &SessionOptions) -> Result<HostBuilder
         .signatures(settings.signature_rules()?)
         .lock(options.lock.clone())
         .offline(options.offline))
-}
-
-/// Tells the user on a terminal which servers the program waits for.
-fn note_waiting(servers: &[ServerLabel]) -> std::io::Result<()> {
-    let mut err = prose::stderr();
-    if !std::io::stderr().is_terminal() {
-        return Ok(());
-    }
-    let labels: Vec<String> = servers.iter().map(|label| format!("`{label}`")).collect();
-    match labels.as_slice() {
-        [] => writeln!(err, "{NOTE}note{NOTE:#}: Waiting for the servers."),
-        labels => writeln!(err, "{NOTE}note{NOTE:#}: Waiting for {}.", labels.join(", ")),
-    }
 }
 
 /// Prints a warning, which does not stop the command.

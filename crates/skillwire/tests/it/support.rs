@@ -222,6 +222,18 @@ impl StdioServer {
         lines.join("\n")
     }
 
+    /// Reads standard output to its end.
+    pub(crate) async fn rest(&mut self) -> String {
+        let mut lines = Vec::new();
+        loop {
+            let line = timeout(TEST_TIMEOUT, self.output.next_line()).await.expect("it ends");
+            match line.expect("output is UTF-8") {
+                Some(line) => lines.push(line),
+                None => return lines.join("\n"),
+            }
+        }
+    }
+
     /// Sends a request and reads the answer.
     pub(crate) async fn request(&mut self, request: &Value) -> RpcReply {
         self.send(request).await;

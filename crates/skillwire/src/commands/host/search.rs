@@ -40,16 +40,27 @@ pub(super) fn run(args: &SearchArgs) -> Outcome {
         // The user sees what other servers have while a slow one is waited for.
         let part = |found: &Discovered| {
             if printing.is_ok() {
-                printing = print(session, found, args, &mut printed).map(|_| ());
+                printing = print(session, found, args, &mut printed).map(drop);
             }
         };
         let found = session.discover_in_parts(part).await;
         printing?;
-        let total = print(session, &found, args, &mut printed)?;
+        let hits = print(session, &found, args, &mut printed)?;
         report_incomplete(&found)?;
-        if total > printed.len() {
-            let more = total - printed.len();
-            writeln!(prose::stderr(), "{more} more match; `--limit N` shows more of them.")?;
+        if hits.total > printed.len() {
+            let more = hits.total - printed.len();
+            let items = found.registry.items();
+            let mut best = hits.best.iter().map(|place| items[*place].skill.id());
+            // Rows that were printed while a server was waited for stay, and count.
+            let better = if best.all(|id| printed.contains(id)) {
+                ""
+            } else {
+                ", some of slower servers better than these"
+            };
+            writeln!(
+                prose::stderr(),
+                "{more} more match{better}; `--limit N` shows more of them."
+            )?;
         }
         if printed.is_empty() {
             writeln!(prose::stderr(), "No skill matches; `skillwire list` shows all of them.")?;
@@ -69,20 +80,21 @@ fn search(session: &Session, found: &Discovered, args: &SearchArgs) -> SearchHit
     index.search(&args.query.join(" "), args.limit, |_| true)
 }
 
-/// Prints the best matches that were not printed before; returns how many skills match.
+/// Prints the best matches that were not printed before, as long as there are no more rows than the
+/// user asked for.
 fn print(
     session: &Session,
     found: &Discovered,
     args: &SearchArgs,
     printed: &mut BTreeSet<SkillId>,
-) -> io::Result<usize> {
+) -> io::Result<SearchHits> {
     let hits = search(session, found, args);
     let items = found.registry.items();
     let mut out = prose::stdout();
-    for item in hits.best.iter().map(|place| &items[*place]) {
-        if !printed.insert(item.skill.id().clone()) {
-            continue;
-        }
+    let best = hits.best.iter().map(|place| &items[*place]);
+    let new: Vec<_> = best.filter(|item| !printed.contains(item.skill.id())).collect();
+    for item in new.into_iter().take(args.limit - printed.len()) {
+        printed.insert(item.skill.id().clone());
         let row = row(session.host(), item);
         let description = match terminal::width() {
             Some(width) => one_line_within(row.description, width.saturating_sub(4)),
@@ -93,5 +105,5 @@ fn print(
         writeln!(out, "  {description}")?;
     }
     out.flush()?;
-    Ok(hits.total)
+    Ok(hits)
 }
