@@ -43,7 +43,12 @@ pub(super) struct HubClient {
 #[derive(Debug)]
 enum Api {
     Remote(Box<RestClient>),
-    Local(LocalApi),
+    Local {
+        api: LocalApi,
+        file: Box<HubFile>,
+        /// The signers that uploads are checked with.
+        signers: watch::Sender<HubSigners>,
+    },
 }
 
 /// An answer, as it came and as it is understood.
@@ -93,18 +98,12 @@ impl HubClient {
     async fn local(folder: &str) -> Result<Self, Failure> {
         let file = HubFile::read(folder.as_ref())?;
         let store = open_store(&file).await?;
-        // Without the signers, what is published here is signed by no signer; no other command needs them.
-        let signers = file.signers().unwrap_or_else(|failure| {
-            tracing::warn!(
-                "Signatures are not checked: {}",
-                report::printable(&failure.to_string())
-            );
-            HubSigners::default()
-        });
-        let (_, signers) = watch::channel(signers);
-        let inspector = Arc::new(Inspection { signers });
+        // Only uploads need the signers, which are read then: other commands work without.
+        let (signers, receiver) = watch::channel(HubSigners::default());
+        let inspector = Arc::new(Inspection { signers: receiver });
         let api = LocalApi::inspecting(store, file.identity(), inspector);
-        Ok(Self { api: Api::Local(api), place: folder.to_owned() })
+        let file = Box::new(file);
+        Ok(Self { api: Api::Local { api, file, signers }, place: folder.to_owned() })
     }
 
     pub(super) fn place(&self) -> &str {
@@ -152,6 +151,27 @@ impl HubClient {
         }
     }
 
+    /// Sends the archive of a skill, which a hub in a folder checks with its signers.
+    pub(super) async fn upload<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        headers: &[(HeaderName, HeaderValue)],
+        archive: Bytes,
+    ) -> Result<Answer<T>, Failure> {
+        if let Api::Local { file, signers, .. } = &self.api {
+            // Without a signer, the version would be stored as not signed by it, for good.
+            let read = file.signers().map_err(|failure| {
+                failure.hint(format!(
+                    "Correct or remove the signer in `[signers]` of `{}/{HUB_FILE}`, then publish again. \
+                     Nothing was published.",
+                    file.folder().display()
+                ))
+            })?;
+            signers.send_replace(read);
+        }
+        self.send(Method::POST, path, headers, archive).await
+    }
+
     /// Sends one request; a refusal of the hub becomes a failure.
     pub(super) async fn send<T: DeserializeOwned>(
         &self,
@@ -172,7 +192,7 @@ impl HubClient {
                     })?;
                 (answer.status(), answer.into_body())
             }
-            Api::Local(api) => {
+            Api::Local { api, .. } => {
                 let mut request = Request::new(body);
                 *request.method_mut() = method;
                 *request.uri_mut() = address.parse().map_err(|error| {

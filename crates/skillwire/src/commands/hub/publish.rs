@@ -4,7 +4,7 @@ use std::{io::Write as _, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderName, HeaderValue};
 use serde_json::Value;
 use skillwire_archive::{ArchiveFormat, pack};
 use skillwire_core::{ContentId, Digest, RelPath};
@@ -157,7 +157,7 @@ impl PackedSkill {
             (HeaderName::from_static("content-digest"), digest),
             (http::header::CONTENT_TYPE, HeaderValue::from_static("application/gzip")),
         ];
-        let sent = hub.send(Method::POST, &path, &headers, self.archive.clone()).await;
+        let sent = hub.upload(&path, &headers, self.archive.clone()).await;
         sent.map_err(|failure| match failure.exit() {
             Exit::NotFound => failure.hint(format!(
                 "`skillwire hub namespace new {}` makes the namespace; `skillwire hub namespace list` shows \

@@ -66,6 +66,32 @@ async fn without_a_terminal_nothing_is_published_unless_the_command_says_yes() {
     assert_eq!(listed.as_array().unwrap().len(), 0, "{listed}");
 }
 
+#[cfg(feature = "sign")]
+#[tokio::test]
+async fn nothing_is_published_into_a_folder_while_its_signers_cannot_be_read() {
+    let hub = TestHub::start().await;
+    hub.folder.skill("vendor/refunds");
+    let file = hub.folder.join("hub/hub.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text + "\n[signers.team]\nkey = \"../absent.pub\"\n").unwrap();
+    let publish = ["publish", "vendor/refunds", "--namespace", "acme", "--yes", "--hub", "hub"];
+    let refused = hub.run(&publish).await.assert_exit(2);
+    assert!(
+        refused.stderr.contains("The signer `team` in `hub.toml` cannot be used"),
+        "{refused:?}"
+    );
+    assert!(refused.stderr.contains("`[signers]` of `hub/hub.toml`"), "{refused:?}");
+    let import = ["hub", "import", "vendor", "--namespace", "acme", "--yes", "--hub", "hub"];
+    let refused = hub.run(&import).await.assert_exit(8);
+    assert!(
+        refused.stderr.contains("The signer `team` in `hub.toml` cannot be used"),
+        "{refused:?}"
+    );
+    // Commands that publish nothing work all the same.
+    let listed = hub.run(&["hub", "list", "--json", "--hub", "hub"]).await.assert_exit(0).json();
+    assert_eq!(listed.as_array().unwrap().len(), 0, "{listed}");
+}
+
 #[tokio::test]
 async fn each_refusal_of_a_hub_names_the_command_that_helps() {
     let hub = TestHub::start().await;
