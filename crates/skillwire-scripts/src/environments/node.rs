@@ -95,10 +95,12 @@ fn package(
     const NO_PACKAGE: &str = "is no package of a registry";
     const NO_DIGEST: &str = "has no address with a digest";
     let name = package_name(path).ok_or(NO_PACKAGE)?;
-    // npm installs the package that the entry names, into the folder of another name.
-    if entry.get("name").is_some_and(|own| own.as_str() != Some(name)) {
-        return Err("has the name of another package");
-    }
+    // An alias: npm installs the package that the entry names into a folder of another name. The user
+    // is shown what is installed.
+    let name = match entry.get("name") {
+        None => name,
+        Some(own) => own.as_str().filter(|own| is_name(own)).ok_or(NO_PACKAGE)?,
+    };
     let version = entry.get("version").and_then(Value::as_str);
     let version = version.filter(|version| is_exact(version)).ok_or(NO_PACKAGE)?;
     // A link is a folder of the skill, from which npm would install something else than the list says.
@@ -125,14 +127,16 @@ fn package(
 /// The name of the package whose folder this is: `node_modules/a`, or one in another package's.
 fn package_name(path: &str) -> Option<&str> {
     let mut names = path.strip_prefix("node_modules/")?.split("/node_modules/");
-    let is_name = |name: &str| {
-        let base = match name.strip_prefix('@') {
-            Some(scoped) => scoped.split_once('/').filter(|(scope, _)| is_part(scope)),
-            None => Some(("", name)),
-        };
-        base.is_some_and(|(_, base)| is_part(base))
-    };
     names.all(is_name).then(|| path.rsplit_once("node_modules/"))?.map(|(_, name)| name)
+}
+
+/// Whether this is a package's name, such as `a` or `@scope/a`.
+fn is_name(name: &str) -> bool {
+    let base = match name.strip_prefix('@') {
+        Some(scoped) => scoped.split_once('/').filter(|(scope, _)| is_part(scope)),
+        None => Some(("", name)),
+    };
+    base.is_some_and(|(_, base)| is_part(base))
 }
 
 /// Whether this can be the scope or the rest of a package's name.
@@ -296,14 +300,18 @@ mod tests {
     }
 
     #[test]
-    fn a_package_is_installed_under_its_own_name_alone() {
+    fn a_package_is_listed_by_the_name_of_what_is_installed() {
         let entry = |extra: Value| {
             let mut entry = json!({ "version": "4.17.21", "integrity": "sha512-x" });
             entry.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
             listed(&json!({ "node_modules/lodash": entry }))
         };
         assert_eq!(entry(json!({ "name": "lodash" })).unwrap(), ["lodash 4.17.21"]);
-        assert!(entry(json!({ "name": "is-number" })).is_err());
+        assert_eq!(entry(json!({ "name": "is-number" })).unwrap(), ["is-number 4.17.21"]);
+        let address = "https://registry.npmjs.org/lodash/-/lodash-4.17.21.tgz";
+        assert!(entry(json!({ "name": "is-number", "resolved": address })).is_err());
+        assert!(entry(json!({ "name": "../is-number" })).is_err());
+        assert!(entry(json!({ "name": 1 })).is_err());
         for other in [
             "is-number/-/is-number-4.17.21.tgz",
             "lodash/-/lodash-4.17.20.tgz",
