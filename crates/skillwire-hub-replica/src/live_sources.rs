@@ -141,7 +141,9 @@ impl SkillSource for LiveSources {
         // reported, and never before.
         let mut state = self.state.lock();
         let State { sources, gone, leaving, .. } = &mut *state;
-        std::mem::take(leaving).iter().for_each(|uri| self.forget(uri));
+        for uri in std::mem::take(leaving) {
+            self.forget(&uri);
+        }
         for (key, uris) in std::mem::take(gone) {
             leaving.extend(uris);
             report(SourceChange::Removed(key));
@@ -165,9 +167,9 @@ impl SkillSource for LiveSources {
                     let uris: Box<[SkillUri]> = skills.map(|skill| skill.uri.clone()).collect();
                     let before = reported.insert(key.clone(), uris.clone());
                     leaving.extend(before.into_iter().flatten());
-                    uris.iter().for_each(|uri| {
+                    for uri in &uris {
                         leaving.remove(uri);
-                    });
+                    }
                     report(SourceChange::Updated(key, inspected));
                 }
             });
