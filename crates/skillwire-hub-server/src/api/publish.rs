@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use axum::{body::Body, extract::State, response::Response};
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
-use skillwire_core::{ContentId, Digest};
+use skillwire_core::{ContentId, Digest, SkillName};
 use skillwire_hub::{Action, ChannelName, Provenance, VersionFile, parse_version};
 use skillwire_hub_store::{Upload, UploadedFile};
+use skillwire_hub_upstreams::InspectContent;
 
 use super::{
     ApiState, Problem, ProblemKind, Published, VersionDiff, VersionInfo,
@@ -15,7 +16,7 @@ use super::{
     malformed, skill_id,
     skills::{compare, version_info, with_files},
 };
-use crate::upload::{self, ReceivedUpload};
+use crate::upload::{self, CheckedSkill, ReceivedUpload};
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -69,22 +70,7 @@ pub(crate) async fn publish(
     // Trust boundary: the body of a caller that may not publish is never read.
     state.require(&sender.caller, Action::Publish, &id.namespace).await?;
     let received = state.uploads.receive(&headers, body).await?;
-    let expected = id.name.clone();
-    let inspector = state.inspector.clone();
-    let checked = tokio::task::spawn_blocking(move || {
-        let ReceivedUpload { archive, place } = received;
-        let checked = upload::check(&archive, &expected).map(|checked| match &inspector {
-            Some(inspector) => checked.inspected(&**inspector),
-            None => checked,
-        });
-        drop(place);
-        checked
-    });
-    let checked = checked.await;
-    let checked = checked.map_err(|error| {
-        tracing::error!(%error, "checking an upload broke");
-        ProblemKind::Internal.because("Checking the upload broke; the log of the hub says why.")
-    })??;
+    let checked = check(received, id.name.clone(), state.inspector.clone()).await?;
     let files = checked.files.iter().map(|(path, bytes)| VersionFile {
         path: path.clone(),
         digest: Digest::of(bytes),
@@ -159,4 +145,25 @@ pub(crate) async fn publish(
     });
     *response.status_mut() = if created { StatusCode::CREATED } else { StatusCode::OK };
     Ok(response)
+}
+
+/// Checks an upload on a thread of its own, and inspects it there.
+async fn check(
+    received: ReceivedUpload,
+    name: SkillName,
+    inspector: Option<Arc<dyn InspectContent>>,
+) -> Result<CheckedSkill, Problem> {
+    let checking = tokio::task::spawn_blocking(move || {
+        let ReceivedUpload { archive, place } = received;
+        let checked = upload::check(&archive, &name).map(|checked| match &inspector {
+            Some(inspector) => checked.inspected(&**inspector),
+            None => checked,
+        });
+        drop(place);
+        checked
+    });
+    checking.await.map_err(|error| {
+        tracing::error!(%error, "checking an upload broke");
+        ProblemKind::Internal.because("Checking the upload broke; the log of the hub says why.")
+    })?
 }

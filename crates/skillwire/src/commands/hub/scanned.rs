@@ -104,7 +104,8 @@ impl InspectContent for Inspection {
     }
 }
 
-#[cfg(all(test, feature = "scan"))]
+#[cfg(test)]
+#[cfg(feature = "scan")]
 mod tests {
     use super::*;
 
