@@ -95,7 +95,7 @@ impl UserManager {
             runtime_folder: "/nowhere".into(),
             systemd_run,
             env: "/usr/bin/env".into(),
-            answer_timeout: Duration::from_secs(60),
+            answer_timeout: Duration::from_mins(1),
         }
     }
 
