@@ -186,7 +186,7 @@ async fn rules_are_tried_on_what_waits_and_then_decide_about_it() {
     // What no scanner looked at is not without findings.
     hub.offer("Reads more.", &[], ContentFacts::default()).await;
     let unscanned = set(json!({"rules": {"no-findings": true}})).await;
-    assert_eq!(unscanned["rules"][0]["because"], json!(["not scanned"]), "{unscanned}");
+    assert_eq!(unscanned["rules"][0]["because"], json!(["not scanned to the end"]), "{unscanned}");
     assert_eq!(waiting().await, 1);
 }
 

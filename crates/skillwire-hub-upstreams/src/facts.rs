@@ -42,7 +42,8 @@ pub struct ContentFinding {
 
 /// Looks at content: of upstreams, when it is fetched for its review, and of uploads.
 pub trait InspectContent: Send + Sync + fmt::Debug {
-    /// Returns the findings of a scanner, the worst first; `None` if there is no scanner.
+    /// Returns the findings of a scanner, the worst first; `None` if there is no scanner, or
+    /// it found nothing and did not see everything.
     fn inspect(&self, files: &[(RelPath, Bytes)]) -> Option<Vec<ContentFinding>>;
 
     /// Returns the trusted signers whose signature covers exactly these files, as the operator calls them.

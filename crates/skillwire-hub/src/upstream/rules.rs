@@ -114,7 +114,7 @@ impl ReviewRules {
         let no_new_scripts =
             within(|it| &it.scripts) && within(|it| &it.packages) && within(|it| &it.requests);
         let is_clean = new.worst.is_some() && new.findings.is_empty();
-        let finding = if new.worst.is_none() { "not scanned" } else { "a finding" };
+        let finding = if new.worst.is_none() { "not scanned to the end" } else { "a finding" };
         let conditions = [
             (self.same_signer, same_signer, "same signer", "no signer of the approved content"),
             (self.text_only, new.binaries.is_empty(), "text only", "a file is not text"),
@@ -205,7 +205,7 @@ mod tests {
         let rules = ReviewRules { no_findings: true, ..ReviewRules::default() };
         let unscanned = ContentFacts { worst: None, ..facts() };
         assert_eq!(unscanned.worst_finding(), "unknown");
-        let because = vec!["not scanned"];
+        let because = vec!["not scanned to the end"];
         assert_eq!(rules.decide(&unscanned, None), RuleOutcome::Wait { because });
         let text_only = ReviewRules { text_only: true, ..ReviewRules::default() };
         let outcome = text_only.decide(&ContentFacts::too_many(), None);

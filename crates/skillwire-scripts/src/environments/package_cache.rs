@@ -81,12 +81,7 @@ impl PackageCache {
         let lock = folder.join("requirements.txt");
         fs::write(&listed, needs.requirements.join("\n") + "\n").map_err(self.failed())?;
         // `uv` would keep to the versions and digests of an earlier list.
-        match fs::remove_file(&lock) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(self.failed()(error));
-            }
-            _ => {}
-        }
+        self.remove(&lock)?;
         let mut command = self.uv(uv, &folder)?;
         command.args(["pip", "compile", "--quiet", "--generate-hashes", "--only-binary", ":all:"]);
         command.args(["--no-header", "--no-annotate", "--python"]).arg(absolute(python));
@@ -119,6 +114,8 @@ impl PackageCache {
         let venv = venv_of(&folder, &agreed);
         let lock = folder.join("requirements.txt");
         fs::write(&lock, &resolved.lock).map_err(self.failed())?;
+        // One that cannot be read any more may be called complete.
+        self.remove(&folder.join(COMPLETE))?;
         let mut command = self.uv(uv, &folder)?;
         command.args(["venv", "--quiet", "--clear", "--no-project", "--python"]);
         command.arg(absolute(python)).arg(&venv);
@@ -166,6 +163,14 @@ impl PackageCache {
         let mut command = Command::new(absolute(uv));
         command.current_dir(folder);
         Ok(command)
+    }
+
+    /// Removes a file, if it is there.
+    fn remove(&self, file: &Path) -> Result<(), PackageError> {
+        match fs::remove_file(file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.failed()(error)),
+            _ => Ok(()),
+        }
     }
 
     /// Notes that a folder has all of what the user agreed to.

@@ -55,12 +55,9 @@ pub(super) fn run(args: &SearchArgs) -> Outcome {
             let better = if best.all(|id| printed.contains(id)) {
                 ""
             } else {
-                ", some of slower servers better than these"
+                "; some fit better than these, but their servers answered later"
             };
-            writeln!(
-                prose::stderr(),
-                "{more} more match{better}; `--limit N` shows more of them."
-            )?;
+            writeln!(prose::stderr(), "{more} more match{better}. `--limit N` shows more.")?;
         }
         if printed.is_empty() {
             writeln!(prose::stderr(), "No skill matches; `skillwire list` shows all of them.")?;

@@ -40,7 +40,7 @@ pub(super) fn list(args: &HubReviewListArgs) -> Outcome {
             let age = humantime::format_duration(age);
             let finding = match review.worst_finding.as_str() {
                 "none" => "no finding".to_owned(),
-                "unknown" => "not scanned".to_owned(),
+                "unknown" => "not scanned to the end".to_owned(),
                 worst => format!("worst finding {worst}"),
             };
             let line = format!("{}  {age} old, {finding}", name_of(review));

@@ -71,8 +71,8 @@ async fn search_prints_no_more_rows_than_its_limit_when_a_slow_server_has_better
     let rest = program.rest().await;
     assert!(!rest.contains("payouts"), "{rest}");
     let ran = program.close().await.assert_exit(0);
-    let told =
-        "1 more match, some of slower servers better than these; `--limit N` shows more of them.";
+    let told = "1 more match; some fit better than these, but their servers answered later. \
+                `--limit N` shows more.";
     assert_eq!(ran.stderr.trim_end(), told);
 }
 
