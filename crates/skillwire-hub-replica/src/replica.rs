@@ -32,10 +32,6 @@ use crate::{
 /// How often skills grow older, where a policy asks for their age.
 const AGING: Duration = Duration::from_mins(1);
 
-/// How long a replica that stops tries to write the last reads, and how long it waits in between.
-const LAST_WRITE: Duration = Duration::from_secs(5);
-const WRITE_AGAIN: Duration = Duration::from_millis(200);
-
 /// The most events that are read at once.
 const EVENTS: u32 = 1_000;
 
@@ -467,19 +463,14 @@ impl Following {
     }
 
     /// Ends the task, and writes the reads that were not written yet.
-    pub async fn stop(self) {
+    pub async fn stop(mut self) {
         let quiet = self.reads.between_writes().await;
         self.task.abort();
+        // The task may be running. Once it could write again, it would take the last reads with it.
+        let _ = (&mut self.task).await;
         drop(quiet);
-        let until = Instant::now() + LAST_WRITE;
-        while let Err(error) = self.reads.flush().await {
-            if Instant::now() >= until {
-                tracing::warn!(%error, "the last reads could not be written to the audit log");
-                return;
-            }
-            // A database under load may refuse a write that it takes a moment later.
-            tracing::debug!(%error, "the last reads are written again");
-            tokio::time::sleep(WRITE_AGAIN).await;
+        if let Err(error) = self.reads.flush().await {
+            tracing::warn!(%error, "the last reads could not be written to the audit log");
         }
     }
 }
