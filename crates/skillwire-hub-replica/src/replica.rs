@@ -32,6 +32,10 @@ use crate::{
 /// How often skills grow older, where a policy asks for their age.
 const AGING: Duration = Duration::from_mins(1);
 
+/// How long a replica that stops tries to write the last reads, and how long it waits in between.
+const LAST_WRITE: Duration = Duration::from_secs(5);
+const WRITE_AGAIN: Duration = Duration::from_millis(20);
+
 /// The most events that are read at once.
 const EVENTS: u32 = 1_000;
 
@@ -469,8 +473,16 @@ impl Following {
         // The task may be running. Once it could write again, it would take the last reads with it.
         let _ = (&mut self.task).await;
         drop(quiet);
-        if let Err(error) = self.reads.flush().await {
-            tracing::warn!(%error, "the last reads could not be written to the audit log");
+        let until = Instant::now() + LAST_WRITE;
+        while let Err(error) = self.reads.flush().await {
+            if Instant::now() >= until {
+                tracing::warn!(%error, "the last reads could not be written to the audit log");
+                return;
+            }
+            // The threads that served have ended, and with them connections to the database that were made
+            // there. Each attempt finds one of these, until there are none.
+            tracing::debug!(%error, "the last reads are written again");
+            tokio::time::sleep(WRITE_AGAIN).await;
         }
     }
 }

@@ -20,9 +20,10 @@ async fn reads_of(hub: &TestHub, content: &str, expected: usize, more: &[&str]) 
 }
 
 /// Stops a hub as an operator does.
-async fn stop(server: HttpServer) {
+/// Stops a hub, and returns its log.
+async fn stop(server: HttpServer) -> String {
     server.process.signal("TERM");
-    server.process.wait().await.assert_exit(0);
+    server.process.wait().await.assert_exit(0).stderr
 }
 
 #[tokio::test]
@@ -76,7 +77,7 @@ async fn the_log_of_a_skill_has_what_happened_to_its_versions() {
     let revoke = ["hub", "revoke", "acme/refunds@1.0.0", "--reason", "leaked key"];
     hub.run(&revoke).await.assert_exit(0);
     let TestHub { folder, server, .. } = hub;
-    stop(server).await;
+    let log = stop(server).await;
     let actions = async |skill: &str| {
         let audit = ["hub", "audit", "--hub", "hub", "--skill", skill, "--json"];
         let events = crate::support::run(&folder, &audit).await.assert_exit(0).json();
@@ -90,7 +91,7 @@ async fn the_log_of_a_skill_has_what_happened_to_its_versions() {
         actions
     };
     let of_version = ["publish", "read", "transition"].map(|it| format!("{it} acme/refunds@1.0.0"));
-    assert_eq!(actions("acme/refunds@1.0.0").await, of_version);
+    assert_eq!(actions("acme/refunds@1.0.0").await, of_version, "{log}");
     let of_skill = [&["move-channel acme/refunds".to_owned()], &of_version[..]].concat();
     assert_eq!(actions("acme/refunds").await, of_skill);
     let lunch = ["hub", "audit", "--hub", "hub", "--action", "lunch"];
@@ -104,11 +105,11 @@ async fn a_hub_that_stops_writes_the_reads_that_waited() {
     let content = hub.publish("refunds").await["version"]["content"].clone();
     hub.read("/mcp", &hub.token, "skill://acme/refunds/SKILL.md").await;
     let TestHub { folder, server, .. } = hub;
-    stop(server).await;
+    let log = stop(server).await;
     let arguments =
         ["hub", "audit", "--hub", "hub", "--content", content.as_str().unwrap(), "--json"];
     let events = crate::support::run(&folder, &arguments).await.assert_exit(0).json();
-    assert_eq!(events[0]["action"], "read", "{events}");
+    assert_eq!(events[0]["action"], "read", "{events} {log}");
 }
 
 #[tokio::test]
