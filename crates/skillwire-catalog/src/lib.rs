@@ -1,7 +1,7 @@
 //! Holds everything a server serves, as immutable snapshots that are swapped whole.
 //!
-//! A [`Snapshot`] answers by exact lookup and by binary search; no request costs work that grows
-//! with the number of skills. A [`Catalog`] holds the current snapshot behind an atomic pointer and
+//! A [`Snapshot`] answers by exact lookup and by binary search; a view that shows few of very many skills
+//! steps over the counts of chunks without any of them. A [`Catalog`] holds the current snapshot behind an atomic pointer and
 //! tells listeners what each swap changed. A [`Refresher`] fills it from its sources. This crate
 //! never knows a transport, and opens no file.
 //!

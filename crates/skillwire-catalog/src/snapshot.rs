@@ -279,7 +279,7 @@ impl Snapshot {
         trees.flat_map(|tree| tree.files.iter().map(move |file| (&tree.store, file)))
     }
 
-    /// Returns the size of these files, without a look at each.
+    /// Returns the size of the files of all views that are in directories of this machine, without a look at each.
     pub fn bytes_in_directories(&self) -> u64 {
         self.whole.bytes_in_directories
     }

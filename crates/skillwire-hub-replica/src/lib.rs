@@ -2,8 +2,8 @@
 //! class of callers.
 //!
 //! This crate follows the numbered changes of a store, keeps what is served in memory, decides which
-//! callers see which skills, signs decisions and records reads. It never knows the hub's API, how a version
-//! is published, or who signs in at a page.
+//! callers see which skills, signs decisions and records reads. It reads and writes the entry that is kept with a
+//! version. It never knows the requests of the hub's API, how a version is published, or who signs in at a page.
 //!
 //! [`Replica::start`] loads everything, [`Replica::follow`] keeps up with the database. Crates that answer
 //! HTTP, such as `skillwire-hub-server`, take the service of a [`Replica`]'s channel from it.

@@ -15,10 +15,10 @@ use skillwire_hub_store::{HubStore, OfferRecord};
 use skillwire_hub_upstreams::{MountKind, PROVENANCE_META, names_script};
 use skillwire_source::{FileTree, Skill, SkillContent};
 
-use crate::signing::{Admitted, DecisionSigner};
 use crate::{
     classes::{ChannelClasses, KnownSkill},
     files::StoredFiles,
+    signing::{Admitted, DecisionSigner},
     skill::file_record,
 };
 

@@ -10,8 +10,11 @@ use skillwire_server::{
     offer::{DuplicateTool, Offers},
 };
 
-use crate::reads::{RecordedReads, subject_of};
-use crate::{access::AccessHandle, signing::DecisionSigner};
+use crate::{
+    access::AccessHandle,
+    reads::{RecordedReads, subject_of},
+    signing::DecisionSigner,
+};
 
 /// Makes the tools of one channel from its catalogue.
 pub type MakeOffers = Arc<dyn Fn(&Arc<Catalog>) -> Result<Offers, DuplicateTool> + Send + Sync>;

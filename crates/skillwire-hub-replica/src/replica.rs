@@ -15,9 +15,8 @@ use skillwire_hub_store::{HubStore, StoreError};
 use skillwire_server::{BuildError, Catalog, VisibleSkills, http::HttpService};
 use tokio::sync::{Mutex, RwLock, watch};
 
-use crate::access::AccessHandle;
-
 use crate::{
+    access::AccessHandle,
     calls::CallLog,
     channel::ServedChannel,
     freshness::Freshness,

@@ -15,11 +15,11 @@ use skillwire_hub_store::{HubStore, ServedVersion};
 use skillwire_hub_upstreams::{InspectContent, PROVENANCE_META, names_script, worst_of};
 use skillwire_source::{FileRecord, FileStore, FileTree, Skill, SkillContent};
 
-use crate::signing::{Admitted, DecisionSigner};
 use crate::{
     classes::{ChannelClasses, KnownSkill},
     files::StoredFiles,
     options::ServingOptions,
+    signing::{Admitted, DecisionSigner},
 };
 
 /// The segment of a URI before a version that is named.

@@ -19,7 +19,6 @@ use skillwire_server::{
 use skillwire_source::{BoxFuture, CachePolicy, HeldSkills, LookupOutcome, SkillLookup};
 use tokio::runtime::Handle;
 
-use crate::upstream_status::{UpstreamHealth, UpstreamStatus, UpstreamStatuses};
 use crate::{
     allowed::AllowedOffers,
     channel::ServedChannel,
@@ -32,6 +31,7 @@ use crate::{
     reads::ReadLog,
     replica::StartError,
     tools::{MountTools, ToolTerms, any_skill, any_skill_of},
+    upstream_status::{UpstreamHealth, UpstreamStatus, UpstreamStatuses},
     views::CallerViews,
 };
 

@@ -10,8 +10,8 @@ use skillwire_server::{
     http::{TokenRefusal, VerifiedCaller, VerifyToken, Verifying},
 };
 
-use crate::access::{AccessHandle, IssuerRefusal};
 use crate::{
+    access::{AccessHandle, IssuerRefusal},
     classes::ChannelClasses,
     views::{CallerSight, CallerViews},
 };

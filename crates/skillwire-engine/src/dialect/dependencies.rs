@@ -55,12 +55,11 @@ pub(crate) fn missing(state: &EngineState, snapshot: &Snapshot) -> Vec<Missing> 
     let caller = Caller::default();
     // Most skills have no dependencies; searching their text for the word is cheaper than parsing
     // it.
-    let declaring = snapshot.listed().filter(|skill| skill.entry.text().contains("dependencies"));
+    let entries = snapshot.listed().map(|skill| (skill, skill.entry.text()));
+    let declaring = entries.filter(|(_, entry)| entry.contains("dependencies"));
     let mut found = Vec::new();
-    for skill in declaring {
-        let Some(declared) = SkillCard::of_entry(&skill.entry.text()).dependencies() else {
-            continue;
-        };
+    for (skill, entry) in declaring {
+        let Some(declared) = SkillCard::of_entry(&entry).dependencies() else { continue };
         for (member, kind, key) in KINDS {
             let items = declared.get(member).and_then(Value::as_array);
             let names = items.into_iter().flatten().filter_map(|item| name(item, key));

@@ -19,8 +19,7 @@ async fn reads_of(hub: &TestHub, content: &str, expected: usize, more: &[&str]) 
     }
 }
 
-/// Stops a hub as an operator does.
-/// Stops a hub, and returns its log.
+/// Stops a hub as an operator does, and returns its log.
 async fn stop(server: HttpServer) -> String {
     server.process.signal("TERM");
     server.process.wait().await.assert_exit(0).stderr
